@@ -1,0 +1,111 @@
+#include "backend/completion.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace PJRT_PLUGIN_NS::backend {
+
+struct Completion::State {
+  std::atomic<bool> ready{false};
+  std::mutex mutex;
+  std::condition_variable cv;
+  Status status;  // written once, before `ready`
+  std::vector<std::function<void(const Status&)>> callbacks;
+};
+
+Completion::Completion(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Completion::Completion(Status status) {
+  if (status.ok()) return;
+  state_ = std::make_shared<State>();
+  state_->status = std::move(status);
+  state_->ready.store(true, std::memory_order_release);
+}
+
+bool Completion::IsReady() const {
+  return state_ == nullptr || state_->ready.load(std::memory_order_acquire);
+}
+
+Status Completion::status() const { return state_ == nullptr ? Status() : state_->status; }
+
+Status Completion::Await() const {
+  if (IsReady()) return status();
+  std::unique_lock lock(state_->mutex);
+  state_->cv.wait(lock, [&] { return state_->ready.load(std::memory_order_acquire); });
+  return state_->status;
+}
+
+void Completion::OnReady(std::function<void(const Status&)> callback) const {
+  if (state_ != nullptr && !state_->ready.load(std::memory_order_acquire)) {
+    std::lock_guard lock(state_->mutex);
+    if (!state_->ready.load(std::memory_order_acquire)) {
+      state_->callbacks.push_back(std::move(callback));
+      return;
+    }
+  }
+  callback(status());
+}
+
+Promise::Promise(std::shared_ptr<Completion::State> state) : state_(std::move(state)) {}
+
+Promise::~Promise() {
+  if (state_ != nullptr) Set(Internal("the work was dropped before it finished"));
+}
+
+void Promise::Set(Status status) const {
+  // The callbacks may drop the last other reference to the state, and even this promise.
+  std::shared_ptr<Completion::State> state = state_;
+  if (state == nullptr) return;
+  std::vector<std::function<void(const Status&)>> callbacks;
+  {
+    std::lock_guard lock(state->mutex);
+    if (state->ready.load(std::memory_order_relaxed)) return;
+    state->status = std::move(status);
+    state->ready.store(true, std::memory_order_release);
+    callbacks.swap(state->callbacks);
+    state->cv.notify_all();
+  }
+  for (auto& callback : callbacks) callback(state->status);
+}
+
+std::pair<Completion, Promise> MakeCompletion() {
+  auto state = std::make_shared<Completion::State>();
+  return {Completion(state), Promise(state)};
+}
+
+Completion WhenAll(std::span<const Completion> all) {
+  std::vector<Completion> pending;
+  for (const Completion& c : all) {
+    if (!c.IsReady()) {
+      pending.push_back(c);
+    } else if (!c.status().ok() && pending.empty()) {
+      return c;
+    }
+  }
+  if (pending.empty()) return Completion();
+  struct Join {
+    std::atomic<size_t> left;
+    std::vector<Completion> all;
+    Promise promise;
+  };
+  auto [done, promise] = MakeCompletion();
+  auto join = std::make_shared<Join>(
+      Join{pending.size(), std::vector<Completion>(all.begin(), all.end()), std::move(promise)});
+  for (const Completion& c : pending) {
+    c.OnReady([join](const Status&) {
+      if (join->left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+      Status first;
+      for (const Completion& one : join->all) {
+        first = one.status();
+        if (!first.ok()) break;
+      }
+      join->promise.Set(std::move(first));
+    });
+  }
+  return done;
+}
+
+}  // namespace PJRT_PLUGIN_NS::backend
