@@ -1,12 +1,14 @@
 #ifndef PROGRAM_IR_H_
 #define PROGRAM_IR_H_
 
-// The typed IR of a StableHLO program: a module of functions, each one block of operations in SSA form.
+// The typed IR of a StableHLO program: a module of functions, each one block of operations in SSA
+// form.
 //
-// One OpCode for each operation of the specification, whatever version of it was read; names of operations and
-// attributes are the specification's. The reader fills this in, verify.h checks it, passes rewrite it. After Verify
-// a consumer may rely on what op_table.h declares: operand counts, attributes present and of the declared kind,
-// regions with one block, types that agree. Nothing here is thread-safe; a module belongs to one compilation.
+// One OpCode for each operation of the specification, whatever version of it was read; names of
+// operations and attributes are the specification's. The reader fills this in, verify.h checks it,
+// passes rewrite it. After Verify a consumer may rely on what op_table.h declares: operand counts,
+// attributes present and of the declared kind, regions with one block, types that agree. Nothing
+// here is thread-safe; a module belongs to one compilation.
 //
 //   for (auto& op : module.main()->body.ops)
 //     if (op->code == OpCode::kAdd) ...
@@ -24,6 +26,7 @@
 
 #include "backend/dtype.h"
 #include "generated/config.h"
+#include "program/sharding.h"
 
 namespace PJRT_PLUGIN_NS::program {
 
@@ -77,8 +80,9 @@ std::string ToString(const Type& type);
 
 // ---- Constants ----
 
-// A constant tensor. The bytes are dense and row-major, one whole byte for an i1 (0 or 1) or a narrow element, or
-// one element alone where all are equal (a splat). Shared, never changed.
+// A constant tensor. The bytes are dense and row-major, one whole byte for an i1 (0 or 1) or a
+// narrow element (i2 and i4 sign-extended), or one element alone where all are equal: a splat, as
+// every one-element tensor is. Shared, never changed.
 struct Literal {
   Type type;
   bool splat = false;
@@ -89,6 +93,9 @@ struct Literal {
   int64_t IntAt(int64_t i) const;
   // All elements, dense; expands a splat.
   std::vector<std::byte> Dense() const;
+
+  // The same type and elements, bit by bit; a splat differs from its expansion.
+  friend bool operator==(const Literal& a, const Literal& b);
 };
 
 // ---- Attributes ----
@@ -97,17 +104,27 @@ struct Attribute;
 struct NamedAttribute;
 using AttributeList = std::vector<NamedAttribute>;  // few: looked up in order
 
-// What an attribute may hold. Lists of integers (dimension numbers, strides, padding row by row) are Ints whatever
-// form they had in the file; enumerations are their value in the specification's order (op_table.h has the enums).
+// What an attribute may hold. Lists of integers (dimension numbers, strides, padding and
+// source_target_pairs row by row, precision_config) are Ints whatever form they had in the file;
+// replica_groups is a list with the Ints of each group; enumerations are their value in
+// op_table.h's enums. ops.inc lists what each op has.
 using Ints = std::vector<int64_t>;
 struct Attribute {
   std::variant<std::monostate, bool, int64_t, double, std::string, Ints, Type, Literal,
-               std::vector<Attribute>, AttributeList>
+               std::vector<Attribute>, AttributeList, Sharding>
       value;
+
+  template <typename T>
+  const T* As() const {
+    return std::get_if<T>(&value);
+  }
+  friend bool operator==(const Attribute&, const Attribute&);
 };
 struct NamedAttribute {
   std::string name;
   Attribute value;
+
+  friend bool operator==(const NamedAttribute&, const NamedAttribute&) = default;
 };
 
 // ---- Operations ----
@@ -152,10 +169,10 @@ struct Op {
   OpCode code;
   std::vector<Value*> operands;
   std::vector<std::unique_ptr<Value>> results;
-  AttributeList attributes;                      // the specification's
-  AttributeList discardable;                     // mhlo.*, sdy.*, jax.*: hints
-  std::vector<std::unique_ptr<Block>> regions;   // every region has one block
-  std::shared_ptr<const Location> location;      // never null
+  AttributeList attributes;                     // the specification's
+  AttributeList discardable;                    // mhlo.*, sdy.*, jax.*: hints
+  std::vector<std::unique_ptr<Block>> regions;  // every region has one block
+  std::shared_ptr<const Location> location;     // never null
 
   Value* result(size_t i = 0) const { return results[i].get(); }
   const Type& type(size_t i = 0) const { return results[i]->type; }
@@ -168,6 +185,8 @@ struct Op {
   const std::string& String(std::string_view name) const {
     return std::get<std::string>(Find(name)->value);
   }
+  // For replica_groups: one Ints a group.
+  std::vector<Ints> IntRows(std::string_view name) const;
   const Literal& Constant(std::string_view name = "value") const {
     return std::get<Literal>(Find(name)->value);
   }
@@ -179,17 +198,11 @@ struct Op {
 
 struct Function {
   std::string name;
-  Type type;                                       // kFunction
-  std::vector<AttributeList> argument_attributes;  // one list an argument: tf.aliasing_output, sdy.sharding, ...
+  Type type;  // kFunction
+  std::vector<AttributeList>
+      argument_attributes;  // one list an argument: tf.aliasing_output, sdy.sharding, ...
   std::vector<AttributeList> result_attributes;
   Block body;
-};
-
-// A Shardy mesh.
-struct Mesh {
-  std::string name;
-  std::vector<std::pair<std::string, int64_t>> axes;
-  std::vector<int64_t> device_ids;
 };
 
 struct Module {
@@ -198,10 +211,15 @@ struct Module {
   int64_t num_replicas = 1;
   std::vector<std::unique_ptr<Function>> functions;
   std::vector<Mesh> meshes;
+  AttributeList attributes;  // mhlo.frontend_attributes and other hints
 
+  // Null when there is none.
   Function* Find(std::string_view function) const;
   Function* main() const { return Find("main"); }
 };
+
+// `"add"(tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>`: an op with its types, for messages.
+std::string Signature(const Op& op);
 
 // The module in MLIR's generic form, for dumps, tests and the optimized program.
 std::string ToString(const Module& module);

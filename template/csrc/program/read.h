@@ -14,13 +14,13 @@
 
 namespace PJRT_PLUGIN_NS::program {
 
-// The StableHLO version to report to frameworks: every release from jaxlib 0.6 on can write it, and nothing that
-// JAX sends is lost at it.
+// The StableHLO version to report to frameworks: every release from jaxlib 0.6 on can write it, and
+// nothing that JAX sends is lost at it.
 inline constexpr int64_t kStableHloVersion[3] = {1, 13, 0};
 
-// Reads a StableHLO portable artifact (MLIR bytecode) or MLIR text in generic form, and verifies it.
-// INVALID_ARGUMENT: neither, truncated or malformed; says at which byte or line. UNIMPLEMENTED: an op, type or
-// version that the reader does not know; names it and its source location.
+// Reads a StableHLO portable artifact (MLIR bytecode) or MLIR text in generic form, and verifies
+// it. INVALID_ARGUMENT: neither, truncated or malformed; says at which byte or line. UNIMPLEMENTED:
+// an op, type or version that the reader does not know; names it and its source location.
 backend::Result<std::unique_ptr<Module>> ReadProgram(std::string_view code);
 
 }  // namespace PJRT_PLUGIN_NS::program
