@@ -1,0 +1,50 @@
+"""The `pjrt-scaffold` command: one module per command, imported when it runs."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import pjrt_scaffold
+from pjrt_scaffold._cli.doctor import doctor
+from pjrt_scaffold._cli.new import new
+from pjrt_scaffold._cli.registry import registry
+from pjrt_scaffold._terminal import Terminal
+from pjrt_scaffold.errors import ScaffoldError
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 good, 1 findings, 2 wrong usage or something missing on this machine.",
+)
+@click.version_option(
+    pjrt_scaffold.__version__, "-V", "--version", message="pjrt-scaffold %(version)s"
+)
+def cli() -> None:
+    """Generate PJRT plugin repositories that run JAX from the first minute.
+
+    \b
+    Examples:
+      pjrt-scaffold doctor                       what is installed, what is missing
+      pjrt-scaffold new mychip-pjrt              asks the questions, then renders
+      pjrt-scaffold new mychip-pjrt --defaults   the working CPU plugin, no questions
+      pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
+
+    Results go to stdout, everything else to stderr.
+    """
+
+
+cli.add_command(new)
+cli.add_command(registry)
+cli.add_command(doctor)
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    terminal = Terminal()
+    try:
+        cli.main(prog_name="pjrt-scaffold", obj=terminal)
+    except ScaffoldError as error:
+        terminal.error(error)
+        sys.exit(error.status)

@@ -1,0 +1,128 @@
+"""Where the template comes from, and what a rendering records about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import pjrt_scaffold
+from pjrt_scaffold import _git
+from pjrt_scaffold.errors import UsageError
+
+PUBLIC_ADDRESS = ""
+"""The template's public git address; empty until there is one. A wheel renders from it."""
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Source:
+    """A template that can be rendered.
+
+    Attributes:
+        location: what copier is given: an absolute folder or a git URL.
+        ref: the commit, tag or branch, or None where there is no git history (a bundle).
+        updatable: whether `_src_path` and `_commit` in the answers file will lead back here.
+        commit: what to record instead of copier's own commit, where that would not exist later.
+    """
+
+    location: str
+    ref: str | None
+    updatable: bool
+    commit: str | None = None
+
+    @property
+    def folder(self) -> Path | None:
+        """The template's root, when it is a folder of this machine."""
+        path = Path(self.location)
+        return path if path.is_dir() else None
+
+
+def template_root() -> Path:
+    """The template that belongs to this package: the checkout's, or the one in the wheel.
+
+    Returns:
+        A folder with copier.yml, template/ and pjrt_scaffold/registry/.
+    """
+    bundle = _PACKAGE / "_bundle"
+    return bundle if bundle.is_dir() else _PACKAGE.parent
+
+
+def resolve(source: str | None, ref: str | None, allow_dirty: bool) -> Source:
+    """Decide what `new` renders.
+
+    Args:
+        source: a git URL or folder given by the user, or None for the package's own template.
+        ref: a commit, tag or branch given by the user, or None.
+        allow_dirty: whether uncommitted changes of a local checkout may be rendered.
+
+    Raises:
+        UsageError: the checkout has uncommitted changes, or a ref was given without a history.
+    """
+    own = template_root()
+    bundled = own.name == "_bundle"
+    if source is None and bundled and PUBLIC_ADDRESS:
+        source = PUBLIC_ADDRESS
+    if source is None:
+        folder: Path | None = own
+    else:
+        given = Path(source).expanduser()
+        folder = given.resolve() if given.exists() else None
+    if folder is None:
+        assert source is not None
+        release = f"v{pjrt_scaffold.__version__}" if bundled else "HEAD"
+        return Source(source, ref or release, updatable=True)
+    if not (folder / "copier.yml").is_file():
+        raise UsageError(
+            f"{folder} is not the template: it has no copier.yml.",
+            todo="Give --source the git URL, or a checkout's root folder.",
+        )
+    if not _git.is_checkout(folder):
+        if ref is not None:
+            raise UsageError(
+                f"--vcs-ref {ref} cannot be found: {folder} is not a git checkout.",
+                todo="Give --source the template's git URL or a checkout of it.",
+            )
+        version = f"v{pjrt_scaffold.__version__}" if folder == own else None
+        return Source(str(folder), None, updatable=False, commit=version)
+    return _checkout(folder, ref or "HEAD", allow_dirty)
+
+
+def _checkout(folder: Path, ref: str, allow_dirty: bool) -> Source:
+    """A checkout at a ref. Only at HEAD does copier take uncommitted changes along."""
+    _git.require_git()
+    changed = _git.uncommitted(folder) if ref == "HEAD" else []
+    if changed and not allow_dirty:
+        shown = ", ".join(changed[:5]) + (" ..." if len(changed) > 5 else "")
+        raise UsageError(
+            f"The template in {folder} has uncommitted changes ({len(changed)}): {shown}",
+            "A repository rendered from them could not be updated: no commit holds them.",
+            "Commit them, or try them out with --allow-dirty.",
+        )
+    # With changes copier makes a commit in a clone that it throws away; record one that stays.
+    commit = _git.describe(folder) if changed else None
+    return Source(str(folder), ref, updatable=True, commit=commit)
+
+
+def question_names(questions: Mapping[str, Any]) -> list[str]:
+    """The questions a user can answer, in the order in which they are asked.
+
+    Args:
+        questions: the content of copier.yml, or copier's own view of it.
+    """
+    return [
+        name
+        for name, question in questions.items()
+        if not name.startswith("_")
+        and not (isinstance(question, dict) and question.get("when") is False)
+    ]
+
+
+def load_questions(folder: Path) -> dict[str, Any]:
+    """Read copier.yml of a template folder."""
+    content = yaml.safe_load((folder / "copier.yml").read_text(encoding="utf-8"))
+    return {str(name): value for name, value in content.items()}
