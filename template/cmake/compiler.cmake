@@ -3,11 +3,11 @@
 set(_how "Debian or Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install. \
 Another compiler is chosen with CXX=/path/to/c++ and an empty build folder.")
 set(_oldest_GNU 12)
-set(_oldest_Clang 15)
+set(_oldest_Clang 14)
 set(_oldest_AppleClang 15)
 if(NOT DEFINED _oldest_${CMAKE_CXX_COMPILER_ID})
   message(WARNING "${CMAKE_CXX_COMPILER_ID} is not among the compilers that were tried: GCC 12 or \
-newer, Clang 15 or newer. ${_how}")
+newer, Clang 14 or newer. ${_how}")
 elseif(CMAKE_CXX_COMPILER_VERSION VERSION_LESS _oldest_${CMAKE_CXX_COMPILER_ID})
   message(FATAL_ERROR "The C++ compiler is too old: ${CMAKE_CXX_COMPILER} is \
 ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}; this project needs C++20, that is \
