@@ -1,0 +1,279 @@
+"""Read the PJRT C headers of one API version with libclang.
+
+A snapshot is plain JSON data (dicts and lists), the facts an ABI is made of: names, types, order,
+values, sizes and offsets. Comments never reach it. Parsing needs no compiler and no system headers:
+the few standard types come from the stubs below, and a type of another header (the profiler's
+table, say) is taken as opaque.
+
+Sizes and offsets are those of a 64-bit target (LP64), the only one PJRT is used on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+MAIN_HEADER = "xla/pjrt/c/pjrt_c_api.h"
+_EXTENSION_GLOBS = (
+    "xla/pjrt/c/*_extension.h",
+    "xla/pjrt/c/pjrt_c_api_device_event.h",
+    "xla/pjrt/extensions/*/*_extension.h",
+)
+# Extensions whose structs hold C++ types: their headers are not read, so that a struct is either
+# known in every version or in none.
+_NOT_C = ("cross_host_transfers", "example", "abi_version/abi_version_extension.h")
+_STUBS = {
+    "stddef.h": "typedef unsigned long size_t;\n"
+    "#define offsetof(type, member) __builtin_offsetof(type, member)\n#define NULL 0\n",
+    "stdint.h": "typedef signed char int8_t; typedef unsigned char uint8_t;\n"
+    "typedef short int16_t; typedef unsigned short uint16_t;\n"
+    "typedef int int32_t; typedef unsigned int uint32_t;\n"
+    "typedef long int64_t; typedef unsigned long uint64_t;\n"
+    "typedef long intptr_t; typedef unsigned long uintptr_t;\n",
+    "stdbool.h": "",
+    "assert.h": "",
+    "cstddef": '#include "stddef.h"\n',
+    "cstdint": '#include "stdint.h"\n',
+}
+_STUB_DIR = "/pjrt-scaffold-stubs"
+_CONSTANT = re.compile(r"^#define\s+(PJRT_API_\w+)\s+(\d+)\s*(?://.*)?$", re.MULTILINE)
+
+
+class HeaderError(Exception):
+    """A header cannot be read; the text says which one, why, and what to do."""
+
+
+def read_headers(root: Path) -> Json:
+    """Return the snapshot of the headers below `root` (the folder that holds `xla/`).
+
+    Raises:
+        HeaderError: libclang is not installed, the main header is missing or does not parse.
+    """
+    main = root / MAIN_HEADER
+    if not main.is_file():
+        raise HeaderError(
+            f"{root} holds no {MAIN_HEADER}; give the folder above 'xla/', for example the include "
+            "folder of a source tree or of a wheel"
+        )
+    snapshot = _read_header(main, root, "")
+    snapshot["minor"] = snapshot["constants"].pop("PJRT_API_MINOR")
+    snapshot["major"] = snapshot["constants"].pop("PJRT_API_MAJOR")
+    snapshot["skipped"] = []
+    known = {item["name"] for kind in _KINDS for item in snapshot[kind]}
+    for path in sorted({p for glob in _EXTENSION_GLOBS for p in root.glob(glob)}):
+        if any(part in str(path.relative_to(root)) for part in _NOT_C):
+            continue
+        try:
+            extension = _read_header(path, root, extension_name(path))
+        except HeaderError as error:
+            snapshot["skipped"].append(str(error))
+            continue
+        for kind in _KINDS:
+            snapshot[kind] += [i for i in extension[kind] if i["name"] not in known]
+            known |= {item["name"] for item in extension[kind]}
+        snapshot["constants"].update(extension["constants"])
+    return snapshot
+
+
+_KINDS = ("enums", "opaque", "structs", "functions", "callbacks")
+
+
+def extension_name(path: Path) -> str:
+    """Short name of an extension header: `pjrt_c_api_layouts_extension.h` is `layouts`."""
+    return path.stem.removeprefix("pjrt_c_api_").removesuffix("_extension")
+
+
+def _read_header(path: Path, root: Path, header: str) -> Json:
+    text = path.read_text(encoding="utf-8")
+    unit, prelude = _parse(path, root)
+    snapshot: Json = {kind: [] for kind in _KINDS}
+    snapshot["constants"] = {n: int(v) for n, v in _CONSTANT.findall(text)}
+    sizes: dict[str, int] = {}
+    forward: dict[str, str] = dict.fromkeys(prelude, header)
+    for cursor in _own_declarations(unit.cursor, str(path)):
+        kind = cursor.kind.name
+        if kind == "ENUM_DECL":
+            _read_enum(cursor, header, snapshot, sizes)
+        elif kind == "STRUCT_DECL" and cursor.is_definition() and cursor.spelling:
+            snapshot["structs"].append(
+                {"name": cursor.spelling, "header": header, "fields": _fields(cursor)}
+            )
+        elif kind == "STRUCT_DECL" and cursor.spelling:
+            forward.setdefault(cursor.spelling, header)
+        elif kind == "TYPEDEF_DECL":
+            _read_typedef(cursor, header, snapshot)
+    defined = {s["name"] for s in snapshot["structs"]}
+    snapshot["opaque"] = [
+        {"name": n, "header": h} for n, h in forward.items() if n not in defined
+    ]
+    for struct in snapshot["structs"]:
+        struct["struct_size"] = sizes.get(struct["name"])
+    return snapshot
+
+
+def _own_declarations(cursor: Any, path: str) -> Iterator[Any]:
+    for child in cursor.get_children():
+        if child.location.file is None or child.location.file.name != path:
+            continue
+        if child.kind.name in ("LINKAGE_SPEC", "UNEXPOSED_DECL"):
+            yield from _own_declarations(child, path)
+        else:
+            yield child
+
+
+def _parse(path: Path, root: Path) -> tuple[Any, list[str]]:
+    """Parse one header; names that only other headers know are declared opaque and listed."""
+    try:
+        from clang import cindex
+    except ImportError as error:
+        raise HeaderError(
+            "reading headers needs libclang: pip install 'pjrt-scaffold[import]'"
+        ) from error
+    unknown: list[str] = []
+    for _ in range(4):
+        prelude = "".join(f"struct {name};\n" for name in unknown)
+        files = [(f"{_STUB_DIR}/{n}", t) for n, t in _STUBS.items()]
+        files.append((f"{_STUB_DIR}/prelude.h", prelude))
+        files += [(f"{_STUB_DIR}/{n}", "") for n in _missing_includes(path, root)]
+        unit = cindex.Index.create().parse(
+            str(path),
+            args=["-x", "c++", "-std=c++17", "--target=x86_64-linux-gnu", "-nostdinc"]
+            + [f"-I{root}", f"-I{_STUB_DIR}", "-include", f"{_STUB_DIR}/prelude.h"],
+            unsaved_files=files,
+        )
+        errors = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
+        new = [m[1] for d in errors if (m := re.match(r"unknown type name '(\w+)'", d.spelling))]
+        if not errors:
+            return unit, unknown
+        if not new:
+            first = errors[0]
+            raise HeaderError(f"{path.name} line {first.location.line}: {first.spelling}")
+        unknown += [name for name in dict.fromkeys(new) if name not in unknown]
+    raise HeaderError(f"{path.name}: too many types of other headers: {', '.join(unknown)}")
+
+
+def _missing_includes(path: Path, root: Path) -> list[str]:
+    """Headers that neither `root` nor the stubs hold, seen from `path` and what it includes."""
+    missing: dict[str, None] = {}
+    todo, seen = [path], set()
+    while todo:
+        current = todo.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for name in re.findall(r'^\s*#include\s+[<"]([^>"]+)[>"]', current.read_text(), re.M):
+            if (root / name).is_file():
+                todo.append(root / name)
+            elif name not in _STUBS:
+                missing[name] = None
+    return list(missing)
+
+
+def _read_enum(cursor: Any, header: str, snapshot: Json, sizes: dict[str, int]) -> None:
+    values = [{"name": c.spelling, "value": c.enum_value} for c in cursor.get_children()]
+    if len(values) == 1 and values[0]["name"].endswith("_STRUCT_SIZE"):
+        sizes[values[0]["name"].removesuffix("_STRUCT_SIZE")] = values[0]["value"]
+    elif cursor.type.spelling and "(" not in cursor.type.spelling:
+        snapshot["enums"].append(
+            {"name": cursor.type.spelling, "header": header, "values": values}
+        )
+
+
+def _read_typedef(cursor: Any, header: str, snapshot: Json) -> None:
+    target = cursor.underlying_typedef_type.get_canonical()
+    if target.kind.name == "FUNCTIONPROTO":
+        params = _params(cursor)
+        snapshot["functions"].append(
+            {
+                "name": cursor.spelling,
+                "header": header,
+                "returns": spell(target.get_result().spelling),
+                "args": params[0]["decl"].split("*")[0].removeprefix("const ") if params else "",
+                "params": params,
+            }
+        )
+    elif target.kind.name == "POINTER" and target.get_pointee().kind.name == "FUNCTIONPROTO":
+        snapshot["callbacks"].append(
+            {
+                "name": cursor.spelling,
+                "header": header,
+                "returns": spell(target.get_pointee().get_result().spelling),
+                "params": _params(cursor),
+            }
+        )
+
+
+def _params(cursor: Any) -> list[Json]:
+    return [
+        {"name": c.spelling, "decl": declarator(c)}
+        for c in cursor.get_children()
+        if c.kind.name == "PARM_DECL"
+    ]
+
+
+def _fields(cursor: Any) -> list[Json]:
+    fields: list[Json] = []
+    for field in cursor.type.get_fields():
+        record: Json = {
+            "name": field.spelling,
+            "offset": field.get_field_offsetof() // 8,
+            "size": field.type.get_size(),
+        }
+        if field.is_anonymous() or not field.spelling:
+            members = _fields(field.type.get_declaration())
+            record |= {"name": "", "union": [m | {"offset": record["offset"]} for m in members]}
+        else:
+            record |= _type(field.type) | {"decl": declarator(field)}
+        fields.append(record)
+    return fields
+
+
+def _type(clang_type: Any) -> Json:
+    """Decompose a type; keys at their usual value (not const, no pointer, no array) are left out."""
+    result: Json = {}
+    if clang_type.kind.name == "CONSTANTARRAY":
+        result["array"] = clang_type.get_array_size()
+        clang_type = clang_type.get_array_element_type()
+    if _is_function_pointer(clang_type):
+        return {"type": "function"} | result
+    depth = 0
+    while clang_type.kind.name == "POINTER":
+        depth += 1
+        clang_type = clang_type.get_pointee()
+    if depth:
+        result["pointer"] = depth
+    if clang_type.is_const_qualified():
+        result["const"] = True
+    base = clang_type.spelling.removeprefix("const ").removeprefix("struct ")
+    return {"type": base} | result
+
+
+def _is_function_pointer(clang_type: Any) -> bool:
+    return (
+        clang_type.kind.name == "POINTER" and clang_type.get_pointee().kind.name == "FUNCTIONPROTO"
+    )
+
+
+def declarator(cursor: Any) -> str:
+    """The C declaration of a field or parameter, in one spelling: `const char* const* names`."""
+    clang_type, name = cursor.type, cursor.spelling
+    if _is_function_pointer(clang_type):
+        function = clang_type.get_pointee()
+        named = [c for c in cursor.get_children() if c.kind.name == "PARM_DECL"]
+        params = ", ".join(declarator(c) for c in named)
+        return f"{spell(function.get_result().spelling)} (*{name})({params})"
+    if clang_type.kind.name == "CONSTANTARRAY":
+        element = spell(clang_type.get_array_element_type().spelling)
+        return f"{element} {name}[{clang_type.get_array_size()}]"
+    return f"{spell(clang_type.spelling)} {name}".rstrip()
+
+
+def spell(text: str) -> str:
+    """Google's pointer spelling of a clang type: `PJRT_Device *const *` is `PJRT_Device* const*`."""
+    text = re.sub(r"\bstruct ", "", text)
+    text = re.sub(r"\b_Bool\b", "bool", text)
+    return re.sub(r"\s*\*\s*", "* ", text).replace("* *", "**").replace("* *", "**").strip()
