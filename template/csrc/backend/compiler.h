@@ -18,11 +18,13 @@
 namespace PJRT_PLUGIN_NS::backend {
 
 struct Program {
-  std::string_view format;  // "mlir": a StableHLO portable artifact or MLIR text; other formats are the vendor's
+  std::string_view
+      format;  // "mlir": a StableHLO portable artifact or MLIR text; other formats are the vendor's
   std::string_view code;
 };
 
-// What frameworks say about a compilation, read by the plugin layer from the serialized CompileOptionsProto.
+// What frameworks say about a compilation, read by the plugin layer from the serialized
+// CompileOptionsProto.
 struct CompileOptions {
   int num_replicas = 1;
   int num_partitions = 1;
@@ -30,10 +32,10 @@ struct CompileOptions {
   bool use_shardy_partitioner = false;
   // Device ids, [replica][partition]; empty: the plugin layer chooses.
   std::vector<std::vector<int>> device_assignment;
-  bool portable = false;               // to be run on whatever one device the caller names
-  bool tupled_arguments = false;       // one tuple parameter instead of many
-  std::vector<Attribute> overrides;    // jit's compiler_options
-  std::string serialized;              // the message itself, for what is not listed here
+  bool portable = false;             // to be run on whatever one device the caller names
+  bool tupled_arguments = false;     // one tuple parameter instead of many
+  std::vector<Attribute> overrides;  // jit's compiler_options
+  std::string serialized;            // the message itself, for what is not listed here
 };
 
 using Version = std::array<int64_t, 3>;
@@ -43,12 +45,12 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  // The newest StableHLO that it reads. Frameworks serialize programs for this version, so a constant one serves
-  // many framework releases.
+  // The newest StableHLO that it reads. Frameworks serialize programs for this version, so a
+  // constant one serves many framework releases.
   virtual Version stablehlo_version() const = 0;
 
-  // UNIMPLEMENTED names the op, its types and its source location; INVALID_ARGUMENT is for a program that is no
-  // valid program of that format. A wrong program never crashes.
+  // UNIMPLEMENTED names the op, its types and its source location; INVALID_ARGUMENT is for a
+  // program that is no valid program of that format. A wrong program never crashes.
   virtual Result<std::shared_ptr<Executable>> Compile(const Program& program,
                                                       const CompileOptions& options) = 0;
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -39,7 +40,7 @@ Status Completion::Await() const {
 }
 
 void Completion::OnReady(std::function<void(const Status&)> callback) const {
-  if (state_ != nullptr && !state_->ready.load(std::memory_order_acquire)) {
+  if (!IsReady()) {
     std::lock_guard lock(state_->mutex);
     if (!state_->ready.load(std::memory_order_acquire)) {
       state_->callbacks.push_back(std::move(callback));
@@ -51,8 +52,19 @@ void Completion::OnReady(std::function<void(const Status&)> callback) const {
 
 Promise::Promise(std::shared_ptr<Completion::State> state) : state_(std::move(state)) {}
 
-Promise::~Promise() {
-  if (state_ != nullptr) Set(Internal("the work was dropped before it finished"));
+Promise::~Promise() { Abandon(); }
+
+Promise& Promise::operator=(Promise&& other) noexcept {
+  if (this != &other) {
+    Abandon();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+void Promise::Abandon() {
+  if (state_ == nullptr || state_->ready.load(std::memory_order_acquire)) return;
+  Set(Internal("the work was dropped before it finished"));
 }
 
 void Promise::Set(Status status) const {
@@ -64,8 +76,8 @@ void Promise::Set(Status status) const {
     std::lock_guard lock(state->mutex);
     if (state->ready.load(std::memory_order_relaxed)) return;
     state->status = std::move(status);
-    state->ready.store(true, std::memory_order_release);
     callbacks.swap(state->callbacks);
+    state->ready.store(true, std::memory_order_release);
     state->cv.notify_all();
   }
   for (auto& callback : callbacks) callback(state->status);
@@ -76,33 +88,40 @@ std::pair<Completion, Promise> MakeCompletion() {
   return {Completion(state), Promise(state)};
 }
 
-Completion WhenAll(std::span<const Completion> all) {
-  std::vector<Completion> pending;
-  for (const Completion& c : all) {
-    if (!c.IsReady()) {
-      pending.push_back(c);
-    } else if (!c.status().ok() && pending.empty()) {
-      return c;
-    }
+namespace {
+
+Status FirstFailure(std::span<const Completion> all) {
+  for (const Completion& one : all) {
+    if (Status status = one.status(); !status.ok()) return status;
   }
-  if (pending.empty()) return Completion();
-  struct Join {
-    std::atomic<size_t> left;
-    std::vector<Completion> all;
-    Promise promise;
-  };
+  return Status();
+}
+
+struct Join {
+  Join(size_t pending, std::span<const Completion> all, Promise promise)
+      : left(pending), all(all.begin(), all.end()), promise(std::move(promise)) {}
+
+  std::atomic<size_t> left;
+  const std::vector<Completion> all;
+  const Promise promise;
+};
+
+}  // namespace
+
+Completion WhenAll(std::span<const Completion> all) {
+  std::vector<const Completion*> pending;
+  for (const Completion& one : all) {
+    if (!one.IsReady()) pending.push_back(&one);
+  }
+  if (pending.empty()) return Completion(FirstFailure(all));
+  if (all.size() == 1) return all.front();
   auto [done, promise] = MakeCompletion();
-  auto join = std::make_shared<Join>(
-      Join{pending.size(), std::vector<Completion>(all.begin(), all.end()), std::move(promise)});
-  for (const Completion& c : pending) {
-    c.OnReady([join](const Status&) {
-      if (join->left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-      Status first;
-      for (const Completion& one : join->all) {
-        first = one.status();
-        if (!first.ok()) break;
+  auto join = std::make_shared<Join>(pending.size(), all, std::move(promise));
+  for (const Completion* one : pending) {
+    one->OnReady([join](const Status&) {
+      if (join->left.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        join->promise.Set(FirstFailure(join->all));
       }
-      join->promise.Set(std::move(first));
     });
   }
   return done;

@@ -1,8 +1,9 @@
 #ifndef BACKEND_DRIVER_H_
 #define BACKEND_DRIVER_H_
 
-// Driver: everything behind one PJRT client. This folder is what a vendor implements; csrc/plugin makes the whole
-// PJRT C API out of it. The three functions at the end are the way in: csrc/vendor/backend.cc defines them.
+// Driver: everything behind one PJRT client. This folder is what a vendor implements; csrc/plugin
+// makes the whole PJRT C API out of it. The three functions at the end are the way in:
+// csrc/vendor/backend.cc defines them.
 
 #include <functional>
 #include <memory>
@@ -18,7 +19,8 @@
 
 namespace PJRT_PLUGIN_NS::backend {
 
-// The key-value store through which the processes of one job find each other. Only there when num_processes > 1.
+// The key-value store through which the processes of one job find each other. Only there when
+// num_processes > 1.
 struct KeyValueStore {
   std::function<Status(std::string_view key, std::string_view value)> put;
   std::function<Result<std::string>(std::string_view key, int timeout_ms)> get;
@@ -31,7 +33,9 @@ struct DriverOptions {
   KeyValueStore store;
 };
 
-// Destroyed after the last buffer, executable and event of its client.
+// Destroyed after the last buffer and executable of its client, on whichever thread lets go of
+// that, though never on one that is running a callback of a Completion. Work that was queued before
+// is finished, or dropped, by the destructor.
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -47,11 +51,13 @@ class Driver {
 
 // ---- Defined by csrc/vendor/backend.cc ----
 
-// Called once a process, by PJRT_Plugin_Initialize, before any client. Quick, and without touching a device.
+// Called once a process, by PJRT_Plugin_Initialize, before any client. Quick, and without touching
+// a device.
 Status InitializePlugin();
 // The options that CreateDriver understands.
 std::span<const OptionSpec> DriverOptionSpecs();
-// Called for each client. UNAVAILABLE when there is no device; the message says what was looked for and where.
+// Called for each client. UNAVAILABLE when there is no device; the message says what was looked for
+// and where.
 Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions& options);
 
 }  // namespace PJRT_PLUGIN_NS::backend

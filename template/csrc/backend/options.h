@@ -1,12 +1,14 @@
 #ifndef BACKEND_OPTIONS_H_
 #define BACKEND_OPTIONS_H_
 
-// Options of a client: declared once in a table, then parsed, range-checked and listed by the plugin layer. They
-// come from jax's create options (as typed values), from JAX_PJRT_CLIENT_CREATE_OPTIONS (as strings) and from the
-// environment <PLUGIN>_<NAME>; an explicit option wins over the environment, which wins over the default.
+// Options of a client: declared once in a table, then parsed, range-checked and listed by the
+// plugin layer. They come from jax's create options (as typed values), from
+// JAX_PJRT_CLIENT_CREATE_OPTIONS (as strings) and from the environment <PLUGIN>_<NAME>; an explicit
+// option wins over the environment, which wins over the default.
 //
 //   constexpr OptionSpec kSpecs[] = {
-//       {.name = "num_devices", .help = "how many devices", .default_value = int64_t{4}, .min = 1, .max = 64}};
+//       {.name = "num_devices", .help = "how many devices", .default_value = int64_t{4}, .min = 1,
+//       .max = 64}};
 
 #include <cstdint>
 #include <limits>

@@ -1,8 +1,9 @@
 #ifndef BACKEND_SHAPE_H_
 #define BACKEND_SHAPE_H_
 
-// The shape of a dense array: an element type and dimensions, major to minor. Rank 0 is a scalar with one element;
-// a zero among the dimensions means no elements. Neither is ever normalised to something else.
+// The shape of a dense array: an element type and dimensions, major to minor. Rank 0 is a scalar
+// with one element; a zero among the dimensions means no elements. Neither is ever normalised to
+// something else.
 
 #include <cstddef>
 #include <cstdint>

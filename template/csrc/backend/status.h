@@ -1,8 +1,8 @@
 #ifndef BACKEND_STATUS_H_
 #define BACKEND_STATUS_H_
 
-// Status and Result<T>: how every layer reports failure. No exceptions, no abort. A message names the function or
-// op, the value seen, what is accepted, and the next step.
+// Status and Result<T>: how every layer reports failure. No exceptions, no abort. A message names
+// the function or op, the value seen, what is accepted, and the next step.
 //
 //   Result<int> Parse(std::string_view text) {
 //     if (text.empty()) return InvalidArgument("num_devices is empty; give a number from 1 to 64");
@@ -12,10 +12,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "generated/config.h"
 
@@ -44,25 +46,34 @@ enum class Code : uint8_t {
 
 class [[nodiscard]] Status {
  public:
+  // Facts about a failure for programs to read, by name: a framework's own, carried along unread.
+  using Payloads = std::vector<std::pair<std::string, std::string>>;
+
   Status() = default;
-  Status(Code code, std::string message)
+  Status(Code code, std::string message, Payloads payloads = {})
       : rep_(code == Code::kOk ? nullptr
-                               : std::make_shared<const Rep>(Rep{code, std::move(message)})) {}
+                               : std::make_shared<const Rep>(
+                                     Rep{code, std::move(message), std::move(payloads)})) {}
 
   bool ok() const { return rep_ == nullptr; }
   Code code() const { return ok() ? Code::kOk : rep_->code; }
   std::string_view message() const { return ok() ? std::string_view() : rep_->message; }
+  std::span<const std::pair<std::string, std::string>> payloads() const {
+    if (ok()) return {};
+    return rep_->payloads;
+  }
 
   // The same failure, with where it happened put in front: "while compiling jit_f: ...".
   Status Annotated(std::string_view prefix) const {
     if (ok()) return *this;
-    return Status(code(), std::string(prefix) + ": " + std::string(message()));
+    return Status(code(), std::string(prefix) + ": " + std::string(message()), rep_->payloads);
   }
 
  private:
   struct Rep {
     Code code;
     std::string message;
+    Payloads payloads;
   };
   // Shared: one failure poisons many buffers.
   std::shared_ptr<const Rep> rep_;
@@ -104,10 +115,10 @@ class [[nodiscard]] Result {
 #define PJRT_PLUGIN_CONCAT_INNER(a, b) a##b
 #define PJRT_PLUGIN_CONCAT(a, b) PJRT_PLUGIN_CONCAT_INNER(a, b)
 
-#define PJRT_PLUGIN_RETURN_IF_ERROR(expr)                                                    \
-  do {                                                                                       \
+#define PJRT_PLUGIN_RETURN_IF_ERROR(expr)                                                        \
+  do {                                                                                           \
     if (::PJRT_PLUGIN_NS::backend::Status pjrt_plugin_status = (expr); !pjrt_plugin_status.ok()) \
-      return pjrt_plugin_status;                                                             \
+      return pjrt_plugin_status;                                                                 \
   } while (false)
 
 #define PJRT_PLUGIN_ASSIGN_OR_RETURN(lhs, expr) \

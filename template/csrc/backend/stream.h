@@ -20,10 +20,11 @@ struct Region {
   size_t bytes = 0;
 };
 
-// Each call queues one copy and returns at once, or does the copy at once: both are right. The copy starts when all
-// of `after` are ready; when one of them failed it does not start, and fails with that failure. Host memory is the
-// caller's and stays valid until the returned completion is ready. Any member may be called from any thread; copies
-// that are not ordered by `after` may run in any order.
+// Each call queues one copy and returns at once, or does the copy at once: both are right. The copy
+// starts when all of `after` are ready; when one of them failed it does not start, and fails with
+// that failure. Host memory is the caller's and stays valid until the returned completion is ready.
+// Any member may be called from any thread; copies that are not ordered by `after` may run in any
+// order.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -31,7 +32,8 @@ class Stream {
   virtual Completion CopyFromHost(const void* host, Region to,
                                   std::span<const Completion> after) = 0;
   virtual Completion CopyToHost(Region from, void* host, std::span<const Completion> after) = 0;
-  // Between two blocks of any memories of the client, of the same or of different devices. Same size on both sides.
+  // Between two blocks of any memories of the client, of the same or of different devices. Same
+  // size on both sides.
   virtual Completion Copy(Region from, Region to, std::span<const Completion> after) = 0;
 };
 
