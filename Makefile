@@ -1,0 +1,51 @@
+# One target per chore; each sets up all that it needs under build/. PYTHON chooses the interpreter.
+
+PYTHON ?= python3
+VENV := build/venv
+PY := $(VENV)/bin/python
+# Tests that compile take both cores for themselves, so they run after the fast ones, one at a time.
+PYTEST := $(PY) -m pytest -q
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast test-slow lint format example docs benchmark clean env
+
+help: ## Show the targets
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 16
+
+demo: ## Render the default plugin, build its wheel and run JAX on it
+	@sh tools/environment.sh "$(PYTHON)" build/demo-venv .
+	@build/demo-venv/bin/python demo/run.py
+
+test: lint test-fast test-slow ## All of this project's tests
+
+test-fast: env ## The tests that compile nothing: a minute
+	$(PYTEST) -m "not slow" -n auto
+
+test-slow: env ## The tests that build plugins and run them on JAX
+	$(PYTEST) -m slow
+
+lint: env ## Formatting, ruff, mypy and clang-format
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) tools/clang_format.py --check
+
+format: env ## Put everything into the house format
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+	$(PY) tools/clang_format.py
+
+example: env ## Render examples/generated_cpu_plugin anew
+	$(PY) tools/example.py
+
+docs: env ## Write the generated parts of docs/ anew
+	$(PY) tools/answers_table.py
+
+benchmark: env ## Measure the default plugin beside XLA's CPU plugin
+	$(PY) benchmarks/run.py
+
+clean: ## Remove build/
+	rm -rf build
+
+env:
+	@sh tools/environment.sh "$(PYTHON)" $(VENV) ".[dev]"

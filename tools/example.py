@@ -1,0 +1,46 @@
+"""Render examples/generated_cpu_plugin: the template with the default answers."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from pjrt_scaffold import _new, _source
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLE = ROOT / "examples" / "generated_cpu_plugin"
+
+
+def render(dest: Path) -> None:
+    """Render the working tree's template with the defaults; `dest` must be missing or empty."""
+    source = _source.resolve(str(ROOT), None, allow_dirty=True)
+    _new.render(dest, source, {}, defaults=True)
+    _make_canonical(dest / _new.ANSWERS_FILE)
+
+
+def _make_canonical(answers: Path) -> None:
+    """A committed example can name neither this machine's folder nor the commit it will be in."""
+    canonical = {"_commit": "HEAD", "_src_path": "../.."}
+    lines = answers.read_text(encoding="utf-8").splitlines()
+    kept = [
+        f"{key}: {canonical[key]}" if (key := line.partition(":")[0]) in canonical else line
+        for line in lines
+    ]
+    answers.write_text("\n".join(kept) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Replace the committed example by a fresh rendering."""
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = Path(scratch) / "example"
+        render(fresh)
+        shutil.rmtree(EXAMPLE, ignore_errors=True)
+        shutil.copytree(fresh, EXAMPLE)
+    print(f"Rendered {EXAMPLE.relative_to(ROOT)}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
