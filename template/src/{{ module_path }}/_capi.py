@@ -1,4 +1,4 @@
-"""Reading the head of a plugin's function table with ctypes: enough to say what a library is, without JAX."""
+"""Reading a plugin's function table with ctypes: enough to say what a library is, without JAX."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NotAPluginError(Exception):
 
 @dataclass(frozen=True)
 class FunctionTable:
-    """A plugin's ``PJRT_Api``: its version and the addresses of its functions, 0 for those that are not there."""
+    """A plugin's ``PJRT_Api``: its version and its functions' addresses, 0 for those not there."""
 
     api_version: tuple[int, int]
     struct_size: int  # bytes

@@ -6,9 +6,9 @@ import logging
 import os
 import re
 
-from {{ module_name }} import _jax_compat
-from {{ module_name }}._config import DISTRIBUTION, MODULE, PLATFORM, PRIORITY, TESTED_JAX
-from {{ module_name }}._library import find_library
+from . import _jax_compat
+from ._config import DISTRIBUTION, MODULE, PLATFORM, PRIORITY, TESTED_JAX
+from ._library import find_library
 
 _logger = logging.getLogger(MODULE)
 
@@ -17,8 +17,9 @@ def initialize() -> None:
     """
     Registers the platform with JAX; a second call does nothing.
 
-    Touches no device: JAX makes the client when a program first asks for one. Does nothing where JAX_PLATFORMS leaves
-    the platform out. Never raises: whatever is wrong becomes one warning, and JAX goes on with its other backends.
+    Touches no device: JAX makes the client when a program first asks for one. Does nothing where
+    JAX_PLATFORMS leaves the platform out. Never raises: whatever is wrong becomes one warning, and
+    JAX goes on with its other backends.
     """
     try:
         register()
@@ -33,7 +34,7 @@ def initialize() -> None:
 
 
 def register() -> str:
-    """As :func:`initialize`, but raises what is wrong, and returns what was done: a sentence for people."""
+    """As :func:`initialize`, but raises what is wrong, and returns in words what was done."""
     wanted = [name.strip() for name in _jax_compat.requested_platforms().split(",") if name.strip()]
     if wanted and PLATFORM not in wanted:
         return f"not registered: JAX_PLATFORMS is {','.join(wanted)}"

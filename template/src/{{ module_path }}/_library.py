@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from {{ module_name }}._config import LIBRARY_NAME, LIBRARY_PATH_VARIABLE, PACKAGE_FOLDER
+from ._config import LIBRARY_NAME, LIBRARY_PATH_VARIABLE, PACKAGE_FOLDER
 
 
 class LibraryNotFoundError(Exception):
@@ -15,10 +15,10 @@ class LibraryNotFoundError(Exception):
 
 def find_library(environ: Mapping[str, str] = os.environ) -> Path:
     """
-    Returns the path of the library: what the environment names, or the file in this package's folder.
+    Returns the path of the library: what the environment names, or the file beside this one.
 
-    A path from the environment is never replaced by another one: whoever sets it wants that library or an error.
-    Raises LibraryNotFoundError.
+    A path from the environment is never replaced by another one: whoever sets it wants that library
+    or an error. Raises LibraryNotFoundError.
     """
     if named := environ.get(LIBRARY_PATH_VARIABLE):
         library = Path(named).expanduser().absolute()
