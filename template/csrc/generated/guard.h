@@ -107,10 +107,11 @@ class FullSize {
   alignas(std::max_align_t) std::byte bytes_[kLargestStruct] = {};
 };
 
-inline PJRT_Error* CheckRequired(const Entry& entry, const void* args) {
+// Name of the first required member that is null; null when all are there.
+inline const char* FirstMissing(const Entry& entry, const void* args) {
   for (const Required& required : entry.required) {
     if (required.name == nullptr) break;
-    if (LoadPointer(args, required.offset) == nullptr) return RefuseNull(entry.name, required.name);
+    if (LoadPointer(args, required.offset) == nullptr) return required.name;
   }
   return nullptr;
 }
@@ -132,7 +133,7 @@ inline PJRT_Error* RunWithNested(const Entry& entry, void* args, Call call) {
 }
 
 inline PJRT_Error* RunFullSize(const Entry& entry, void* args, Call call) {
-  if (PJRT_Error* error = CheckRequired(entry, args)) return error;
+  if (const char* missing = FirstMissing(entry, args)) return RefuseNull(entry.name, missing);
   const bool nested = entry.nested != nullptr && LoadPointer(args, entry.nested_offset) != nullptr;
   return nested ? RunWithNested(entry, args, call) : call(args);
 }
@@ -152,8 +153,26 @@ inline PJRT_Error* Run(const Entry& entry, void* args, Call call) noexcept {
   }
 }
 
-// The guarded form of a function that takes one argument struct; the two that return nothing
-// (PJRT_Error_Destroy, PJRT_Error_Message) do nothing where another would return an error.
+// The same for a function that cannot report (PJRT_Error_Destroy, PJRT_Error_Message): where
+// another would return an error, it does nothing.
+inline void RunVoid(const Entry& entry, void* args, void (*call)(void*)) noexcept {
+  try {
+    if (args == nullptr) return;
+    const std::size_t size = CallerSize(entry, args);
+    if (size < entry.oldest) return;
+    if (size >= entry.size) {
+      if (FirstMissing(entry, args) == nullptr) call(args);
+      return;
+    }
+    FullSize full(entry, args);
+    if (FirstMissing(entry, full.get()) != nullptr) return;
+    call(full.get());
+    full.CopyBack();
+  } catch (...) {  // nobody to tell
+  }
+}
+
+// The guarded form of a function that takes one argument struct.
 template <auto kFunction>
 struct Guard;
 
@@ -174,11 +193,7 @@ struct Guard<kFunction> {
 
   static void Call(Args* args) noexcept {
     trace::Scope scope(kEntry<Args>.name);
-    if (args == nullptr || CallerSize(kEntry<Args>, args) < kEntry<Args>.oldest) return;
-    Run(kEntry<Args>, args, [](void* full) -> PJRT_Error* {
-      kFunction(static_cast<Args*>(full));
-      return nullptr;
-    });
+    RunVoid(kEntry<Args>, args, [](void* full) { kFunction(static_cast<Args*>(full)); });
   }
 };
 
