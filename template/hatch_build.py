@@ -43,9 +43,9 @@ class CMakeBuildHook(BuildHookInterface[Any]):
         """Builds the library. ``version`` is hatchling's: ``standard`` or ``editable``."""
         if sys.platform == "darwin":
             os.environ.setdefault("MACOSX_DEPLOYMENT_TARGET", self.config["macos-deployment-target"])
-        platform = self.builder.get_best_matching_tag().split("-")[2]  # type: ignore[attr-defined]
+        platform = self.build_config.builder.get_best_matching_tag().split("-")[2]
         package, name = Path(self.config["package"]), self.config["library"]
-        library = self._build(Path(self.root, "build", platform), name)
+        library = self._build(Path(self.root, "build", "wheel"), name)
 
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
