@@ -12,14 +12,12 @@ import json
 from copy import deepcopy
 from typing import Any
 
+from pjrt_scaffold.errors import UsageError
+
 Json = dict[str, Any]
 
 FORMAT = 1
 KINDS = ("enums", "opaque", "structs", "callbacks", "functions", "constants")
-
-
-class MergeError(Exception):
-    """A snapshot does not fit the registry; the text says why and what to do."""
 
 
 def empty() -> Json:
@@ -35,15 +33,19 @@ def merge(data: Json, snapshot: Json, *, partial: bool = False) -> Json:
     Re-importing the newest version replaces nothing but adds what its last header added.
 
     Raises:
-        MergeError: the snapshot is of another major, or older than the newest version.
+        UsageError: the snapshot is of another major, or older than the newest version.
     """
     minor = snapshot["minor"]
     if snapshot["major"] != data["major"]:
-        raise MergeError(f"the header has major {snapshot['major']}, the registry 0")
+        raise UsageError(
+            f"The header has API version {snapshot['major']}.{minor}",
+            f"the registry holds the versions of major {data['major']}",
+        )
     if data["minors"] and minor < data["minors"][-1]:
-        raise MergeError(
-            f"the header is 0.{minor}, the registry ends at 0.{data['minors'][-1]}: versions are "
-            "imported in ascending order; rebuild the registry from its oldest header to add one"
+        raise UsageError(
+            f"The header has API version 0.{minor}, the registry ends at 0.{data['minors'][-1]}",
+            "versions are imported in ascending order",
+            "to add an older one, import all headers anew from the oldest into an empty registry",
         )
     data = deepcopy(data)
     if minor not in data["minors"]:

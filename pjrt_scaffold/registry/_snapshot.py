@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pjrt_scaffold.errors import MissingError, UsageError
+
 Json = dict[str, Any]
 
 MAIN_HEADER = "xla/pjrt/c/pjrt_c_api.h"
@@ -43,21 +45,20 @@ _STUB_DIR = "/pjrt-scaffold-stubs"
 _CONSTANT = re.compile(r"^#define\s+(PJRT_API_\w+)\s+(\d+)\s*(?://.*)?$", re.MULTILINE)
 
 
-class HeaderError(Exception):
-    """A header cannot be read; the text says which one, why, and what to do."""
-
-
 def read_headers(root: Path) -> Json:
     """Return the snapshot of the headers below `root` (the folder that holds `xla/`).
 
     Raises:
-        HeaderError: libclang is not installed, the main header is missing or does not parse.
+        UsageError: the main header is missing or does not parse.
+        MissingError: libclang is not installed.
     """
     main = root / MAIN_HEADER
     if not main.is_file():
-        raise HeaderError(
-            f"{root} holds no {MAIN_HEADER}; give the folder above 'xla/', for example the include "
-            "folder of a source tree or of a wheel"
+        raise UsageError(
+            f"{root} holds no {MAIN_HEADER}",
+            "a header is found by its place in the tree that it belongs to",
+            "give the folder above 'xla/': the root of a source tree, or the include folder of a "
+            "wheel",
         )
     snapshot = _read_header(main, root, "")
     snapshot["minor"] = snapshot["constants"].pop("PJRT_API_MINOR")
@@ -69,8 +70,8 @@ def read_headers(root: Path) -> Json:
             continue
         try:
             extension = _read_header(path, root, extension_name(path))
-        except HeaderError as error:
-            snapshot["skipped"].append(str(error))
+        except UsageError as error:
+            snapshot["skipped"].append(error.what)
             continue
         for kind in _KINDS:
             snapshot[kind] += [i for i in extension[kind] if i["name"] not in known]
@@ -107,9 +108,7 @@ def _read_header(path: Path, root: Path, header: str) -> Json:
         elif kind == "TYPEDEF_DECL":
             _read_typedef(cursor, header, snapshot)
     defined = {s["name"] for s in snapshot["structs"]}
-    snapshot["opaque"] = [
-        {"name": n, "header": h} for n, h in forward.items() if n not in defined
-    ]
+    snapshot["opaque"] = [{"name": n, "header": h} for n, h in forward.items() if n not in defined]
     for struct in snapshot["structs"]:
         struct["struct_size"] = sizes.get(struct["name"])
     return snapshot
@@ -130,8 +129,8 @@ def _parse(path: Path, root: Path) -> tuple[Any, list[str]]:
     try:
         from clang import cindex
     except ImportError as error:
-        raise HeaderError(
-            "reading headers needs libclang: pip install 'pjrt-scaffold[import]'"
+        raise MissingError(
+            "Reading headers needs libclang", todo="pip install 'pjrt-scaffold[import]'"
         ) from error
     unknown: list[str] = []
     for _ in range(4):
@@ -141,8 +140,10 @@ def _parse(path: Path, root: Path) -> tuple[Any, list[str]]:
         files += [(f"{_STUB_DIR}/{n}", "") for n in _missing_includes(path, root)]
         unit = cindex.Index.create().parse(
             str(path),
-            args=["-x", "c++", "-std=c++17", "--target=x86_64-linux-gnu", "-nostdinc"]
-            + [f"-I{root}", f"-I{_STUB_DIR}", "-include", f"{_STUB_DIR}/prelude.h"],
+            args=[
+                *("-x", "c++", "-std=c++17", "--target=x86_64-linux-gnu", "-nostdinc"),
+                *(f"-I{root}", f"-I{_STUB_DIR}", "-include", f"{_STUB_DIR}/prelude.h"),
+            ],
             unsaved_files=files,
         )
         errors = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
@@ -151,9 +152,12 @@ def _parse(path: Path, root: Path) -> tuple[Any, list[str]]:
             return unit, unknown
         if not new:
             first = errors[0]
-            raise HeaderError(f"{path.name} line {first.location.line}: {first.spelling}")
+            raise UsageError(
+                f"{path.name} line {first.location.line}: {first.spelling}",
+                "the header is not C, or it includes a header that is not there",
+            )
         unknown += [name for name in dict.fromkeys(new) if name not in unknown]
-    raise HeaderError(f"{path.name}: too many types of other headers: {', '.join(unknown)}")
+    raise UsageError(f"{path.name} uses types of headers not found: {', '.join(unknown)}")
 
 
 def _missing_includes(path: Path, root: Path) -> list[str]:
@@ -178,9 +182,7 @@ def _read_enum(cursor: Any, header: str, snapshot: Json, sizes: dict[str, int]) 
     if len(values) == 1 and values[0]["name"].endswith("_STRUCT_SIZE"):
         sizes[values[0]["name"].removesuffix("_STRUCT_SIZE")] = values[0]["value"]
     elif cursor.type.spelling and "(" not in cursor.type.spelling:
-        snapshot["enums"].append(
-            {"name": cursor.type.spelling, "header": header, "values": values}
-        )
+        snapshot["enums"].append({"name": cursor.type.spelling, "header": header, "values": values})
 
 
 def _read_typedef(cursor: Any, header: str, snapshot: Json) -> None:
@@ -233,7 +235,7 @@ def _fields(cursor: Any) -> list[Json]:
 
 
 def _type(clang_type: Any) -> Json:
-    """Decompose a type; keys at their usual value (not const, no pointer, no array) are left out."""
+    """Decompose a type; keys at their usual value (no const, pointer, array) are left out."""
     result: Json = {}
     if clang_type.kind.name == "CONSTANTARRAY":
         result["array"] = clang_type.get_array_size()
@@ -253,9 +255,8 @@ def _type(clang_type: Any) -> Json:
 
 
 def _is_function_pointer(clang_type: Any) -> bool:
-    return (
-        clang_type.kind.name == "POINTER" and clang_type.get_pointee().kind.name == "FUNCTIONPROTO"
-    )
+    kinds = (clang_type.kind.name, clang_type.get_pointee().kind.name)
+    return kinds == ("POINTER", "FUNCTIONPROTO")
 
 
 def declarator(cursor: Any) -> str:
@@ -273,7 +274,7 @@ def declarator(cursor: Any) -> str:
 
 
 def spell(text: str) -> str:
-    """Google's pointer spelling of a clang type: `PJRT_Device *const *` is `PJRT_Device* const*`."""
+    """Google's spelling of a clang type: `PJRT_Device *const *` is `PJRT_Device* const*`."""
     text = re.sub(r"\bstruct ", "", text)
     text = re.sub(r"\b_Bool\b", "bool", text)
     return re.sub(r"\s*\*\s*", "* ", text).replace("* *", "**").replace("* *", "**").strip()

@@ -1,0 +1,32 @@
+"""The PJRT C API as data, every minor version, and what is made from it.
+
+    api = load().at(112)
+    text = show("PJRT_Client_Create_Args")
+
+Files: `abi.json` is written only by `import_header`; `annotations.json` by people; `jaxlib.json`
+says which jaxlib speaks which version; `index.json` lists the versions for copier. Of the
+templates, `api.json.jinja` computes the API at the chosen version and `declare.jinja` writes C
+declarations.
+"""
+
+from pjrt_scaffold.registry.consistency import problems, unannotated
+from pjrt_scaffold.registry.diff import Change, diff
+from pjrt_scaffold.registry.importer import Imported, import_header
+from pjrt_scaffold.registry.load import load
+from pjrt_scaffold.registry.model import Api, Registry, UnknownVersionError
+from pjrt_scaffold.registry.show import names, show
+
+__all__ = [
+    "Api",
+    "Change",
+    "Imported",
+    "Registry",
+    "UnknownVersionError",
+    "diff",
+    "import_header",
+    "load",
+    "names",
+    "problems",
+    "show",
+    "unannotated",
+]
