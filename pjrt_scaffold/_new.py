@@ -14,10 +14,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from pjrt_scaffold import _git, _source
+from pjrt_scaffold import _answers, _git, _source
 from pjrt_scaffold.errors import MissingError, ScaffoldError, UsageError
-
-ANSWERS_FILE = ".copier-answers.yml"
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def render(
         with _beside(dest) as tree:
             answers, questions = _copy(tree, source, data, defaults)
             _require_known(data, questions)
-            _record(tree, source)
+            _record(tree / _answers.FILE, source)
             files = tuple(sorted(p.relative_to(tree) for p in tree.rglob("*") if p.is_file()))
             _move(tree, dest)
     except OSError as error:
@@ -129,10 +127,16 @@ def _copy(
     """Run copier. Returns the answers and the names of the template's questions."""
     import copier
     from copier.errors import CopierAnswersInterrupt, CopierError
-    from plumbum import ProcessExecutionError
+    from plumbum import ProcessExecutionError, local
 
+    # Copier commits uncommitted changes in a clone of its own; git wants a name for that.
+    somebody = {
+        f"GIT_{who}_{what}": "pjrt-scaffold"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
     try:
-        with warnings.catch_warnings():
+        with local.env(**somebody), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # uncommitted changes were spoken of already
             worker = copier.run_copy(
                 source.location,
@@ -174,6 +178,11 @@ def _explain(error: Exception, source: _source.Source, data: Mapping[str, str]) 
             f"The template {source.location} has no commit, tag or branch {source.ref}.",
             todo="Choose another --vcs-ref, for example HEAD.",
         )
+    if "must be a directory" in text:
+        return UsageError(
+            f"There is no template at {source.location}.",
+            todo="Give --source the git URL, or a checkout's root folder.",
+        )
     # An answer of the wrong type: copier does not say which, but the message quotes its value.
     cause = f"{text} {error.__cause__ or ''}"
     for name, value in data.items():
@@ -187,17 +196,9 @@ def _bad_answer(name: str, data: Mapping[str, str], reason: str) -> UsageError:
     return UsageError(f"{given} is not valid.", reason)
 
 
-def _record(tree: Path, source: _source.Source) -> None:
-    """Correct the answers file where copier's own record would lead nowhere."""
-    if source.commit is None:
-        return
-    path = tree / ANSWERS_FILE
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    head = [line for line in lines if line.startswith("#")]
-    kept = [
-        line
-        for line in lines[len(head) :]
-        if not line.startswith("_commit:")
-        and (source.updatable or not line.startswith("_src_path"))
-    ]
-    path.write_text("".join([*head, f"_commit: {source.commit}\n", *kept]), encoding="utf-8")
+def _record(answers_file: Path, source: _source.Source) -> None:
+    """Correct what copier recorded where it would lead nowhere."""
+    if not source.updatable:
+        _answers.rewrite(answers_file, {"_commit": source.commit, "_src_path": None})
+    elif source.commit is not None:
+        _answers.rewrite(answers_file, {"_commit": source.commit})

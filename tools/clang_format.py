@@ -1,4 +1,4 @@
-"""Format or check the template's C++ that is not generated, in the style of template/.clang-format."""
+"""Format or check the template's C++ that is not generated, as template/.clang-format says."""
 
 from __future__ import annotations
 

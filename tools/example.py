@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pjrt_scaffold import _new, _source
+from pjrt_scaffold import _answers, _new, _source
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "generated_cpu_plugin"
@@ -17,18 +17,8 @@ def render(dest: Path) -> None:
     """Render the working tree's template with the defaults; `dest` must be missing or empty."""
     source = _source.resolve(str(ROOT), None, allow_dirty=True)
     _new.render(dest, source, {}, defaults=True)
-    _make_canonical(dest / _new.ANSWERS_FILE)
-
-
-def _make_canonical(answers: Path) -> None:
-    """A committed example can name neither this machine's folder nor the commit it will be in."""
-    canonical = {"_commit": "HEAD", "_src_path": "../.."}
-    lines = answers.read_text(encoding="utf-8").splitlines()
-    kept = [
-        f"{key}: {canonical[key]}" if (key := line.partition(":")[0]) in canonical else line
-        for line in lines
-    ]
-    answers.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    # A committed example can name neither this machine's folder nor the commit it will be in.
+    _answers.rewrite(dest / _answers.FILE, {"_commit": "HEAD", "_src_path": "../.."})
 
 
 def main() -> int:

@@ -18,9 +18,9 @@ struct DeviceInfo {
   int id = 0;                 // global: unique over all processes
   int local_hardware_id = 0;  // index among this process's devices; -1 for another process's device
   int process_index = 0;      // the process that owns it
-  std::string kind;           // the model, for people and for jax's device_kind: "Mychip 100"
+  std::string kind;           // the model, for people and for jax's device_kind: "Acme 100"
   std::string debug_string;   // repr(): names platform, id and process
-  std::string to_string;      // str(): "MychipDevice(id=0)"
+  std::string to_string;      // str(): "AcmeDevice(id=0)"
   std::vector<Attribute> attributes;  // free facts: coordinates, core count, ...
 };
 

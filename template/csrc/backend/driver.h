@@ -40,7 +40,7 @@ class Driver {
  public:
   virtual ~Driver() = default;
 
-  // Version of the runtime or firmware, for people and for cache keys: "mychip runtime 1.4.2".
+  // Version of the runtime or firmware, for people and for cache keys: "acme runtime 1.4.2".
   virtual std::string_view platform_version() const = 0;
   // All devices of all processes, by ascending id. Constant for the life of the driver.
   virtual std::span<Device* const> devices() const = 0;

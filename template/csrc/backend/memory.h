@@ -49,7 +49,7 @@ struct MemoryInfo {
   int id = 0;                    // unique in the client
   std::string kind;              // one of the kinds above
   bool host_accessible = false;  // host code may read and write Allocation::address()
-  std::string debug_string;      // for people: "mychip:0 device memory, 16 GiB"
+  std::string debug_string;      // for people: "acme:0 device memory, 16 GiB"
 };
 
 // Figures for jax's Device.memory_stats(); -1 means unknown.

@@ -1,0 +1,13 @@
+"""Fixtures that all tests share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.rendering import Renderer
+
+
+@pytest.fixture(scope="session")
+def render(tmp_path_factory: pytest.TempPathFactory) -> Renderer:
+    """Renders the working tree's template; call it with answers."""
+    return Renderer(tmp_path_factory.mktemp("renderings"))

@@ -1,0 +1,99 @@
+"""What a file of the generated C++ may include, and how long it may be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.rendering import Renderer, files
+
+CONFIG = "generated/config.h"
+MAY_INCLUDE = {
+    "generated": ["generated/"],
+    "backend": ["backend/", CONFIG],
+    "program": ["program/", "backend/status.h", "backend/dtype.h", CONFIG],
+    "plugin": ["plugin/", "backend/", "generated/"],
+    "reference": ["reference/", "program/", "backend/", CONFIG],
+    "vendor": ["vendor/", "backend/", "program/", CONFIG],
+    "testing": ["testing/", CONFIG],
+}
+# vendor/ holds two seams: overrides.* meets the plugin layer, backend.cc hands over to a backend.
+EXTRA = {
+    "vendor/overrides.h": ["plugin/", "generated/"],
+    "vendor/overrides.cc": ["plugin/", "generated/"],
+    "vendor/backend.cc": ["reference/driver.h"],
+}
+LIMIT = 600
+LONGER: dict[str, str] = {}
+"""Hand-written files that may be longer than LIMIT lines, with the reason."""
+
+
+@pytest.fixture(scope="module", params=["reference_cpu", "stub", "own"])
+def csrc(request: pytest.FixtureRequest, render: Renderer) -> Path:
+    return render({"backend": request.param}) / "csrc"
+
+
+def sources(csrc: Path) -> list[Path]:
+    found = [p for p in files(csrc) if p.suffix in {".h", ".cc", ".inl", ".inc"}]
+    assert len(found) > 30
+    return found
+
+
+def test_includes_follow_the_arrows(csrc: Path) -> None:
+    wrong = []
+    for path in sources(csrc):
+        name = path.relative_to(csrc).as_posix()
+        allowed = MAY_INCLUDE[name.split("/")[0]] + EXTRA.get(name, [])
+        if path.stem.endswith("_test"):
+            allowed = [*allowed, "testing/"]
+        for included in re.findall(r'^\s*#\s*include "(.*)"', path.read_text(), re.MULTILINE):
+            if not included.startswith(tuple(allowed)):
+                wrong.append(f"{name} includes {included}")
+            assert (csrc / included).is_file(), f"{name} includes {included}, which is not there"
+    assert wrong == []
+
+
+def test_every_source_is_built(csrc: Path) -> None:
+    """Source lists are explicit, so a file that no list names would never be compiled."""
+    lists = {p: p.read_text() for p in [*csrc.rglob("CMakeLists.txt"), *csrc.rglob("*.cmake")]}
+    for path in sources(csrc):
+        if path.suffix == ".cc":
+            named = any(
+                path.is_relative_to(at.parent)
+                and re.search(rf"(^|[\s\"/}}]){re.escape(path.relative_to(at.parent).as_posix())}\b", text)
+                for at, text in lists.items()
+            )
+            assert named, f"{path.relative_to(csrc)} is in no CMakeLists.txt"
+
+
+def test_files_are_short(csrc: Path) -> None:
+    long = {
+        name: lines
+        for path in sources(csrc)
+        if not (name := path.relative_to(csrc).as_posix()).startswith("generated/")
+        if (lines := path.read_text().count("\n")) > LIMIT and name not in LONGER
+    }
+    assert long == {}
+
+
+def test_only_generated_files_are_templates() -> None:
+    """So that the rest of csrc reads and compiles as C++ in the template itself."""
+    from tests.support.rendering import ROOT
+
+    wrong = [
+        path.name
+        for path in (ROOT / "template/csrc").rglob("*.jinja")
+        if path.parent.name != "generated"
+    ]
+    assert wrong == []
+
+
+def test_each_folder_says_what_it_is(csrc: Path) -> None:
+    lacking = [
+        folder.name
+        for folder in sorted(csrc.iterdir())
+        if folder.is_dir() and folder.name != "testing" and not (folder / "README.md").is_file()
+    ]
+    assert lacking == []
