@@ -1,8 +1,9 @@
 """
 Build hook: makes the plugin library with CMake and puts it into the wheel.
 
-One wheel serves every Python (tag ``py3-none-<platform>``): the library does not use Python's C API.
-Environment: ``CXX`` and ``CMAKE_ARGS`` as CMake users know them, ``CMAKE_BUILD_PARALLEL_LEVEL`` for fewer jobs.
+One wheel serves every Python (tag ``py3-none-<platform>``): the library knows nothing of Python.
+Environment: ``CXX`` and ``CMAKE_ARGS`` as CMake users know them, ``CMAKE_BUILD_PARALLEL_LEVEL`` for
+another number of jobs than there are processors.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -31,9 +32,9 @@ class CMakeBuildHook(BuildHookInterface[Any]):
     """Runs CMake for wheels and for editable installs."""
 
     def dependencies(self) -> list[str]:
-        """What an isolated build must fetch: CMake and Ninja, each only when the machine has none."""
+        """What an isolated build must fetch: CMake and Ninja, each only when there is none."""
         missing = []
-        if not _has_cmake():
+        if _find_cmake() is None:
             missing.append("cmake>=3.22")
         if shutil.which("ninja") is None:
             missing.append("ninja")
@@ -42,7 +43,9 @@ class CMakeBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Builds the library. ``version`` is hatchling's: ``standard`` or ``editable``."""
         if sys.platform == "darwin":
-            os.environ.setdefault("MACOSX_DEPLOYMENT_TARGET", self.config["macos-deployment-target"])
+            os.environ.setdefault(
+                "MACOSX_DEPLOYMENT_TARGET", self.config["macos-deployment-target"]
+            )
         platform = self.build_config.builder.get_best_matching_tag().split("-")[2]
         package, name = Path(self.config["package"]), self.config["library"]
         library = self._build(Path(self.root, "build", "wheel"), name)
@@ -74,10 +77,12 @@ class CMakeBuildHook(BuildHookInterface[Any]):
 
         self.app.display_waiting(f"Configuring {name} in {folder}")
         self._run(
-            [cmake, "-S", self.root, "-B", str(folder), *generator]
-            + ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={compiler}"]
-            + ["-DPJRT_PLUGIN_BUILD_TESTS=OFF"]
-            + shlex.split(os.environ.get("CMAKE_ARGS", "")),
+            [
+                *(cmake, "-S", self.root, "-B", str(folder), *generator),
+                *("-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={compiler}"),
+                "-DPJRT_PLUGIN_BUILD_TESTS=OFF",
+                *shlex.split(os.environ.get("CMAKE_ARGS", "")),
+            ],
             f"CMake could not configure the project; the reason is above. {HOW_TO_GET_A_COMPILER}",
         )
         self.app.display_waiting(f"Compiling {name} with {jobs} jobs")
@@ -86,8 +91,10 @@ class CMakeBuildHook(BuildHookInterface[Any]):
             f"{name} does not compile; the first error above says why.",
         )
         self._run(
-            [cmake, "--install", str(folder), "--prefix", str(stage)]
-            + ["--component", "plugin", "--strip"],
+            [
+                *(cmake, "--install", str(folder), "--prefix", str(stage)),
+                *("--component", "plugin", "--strip"),
+            ],
             f"{name} could not be put into {stage}.",
         )
         return stage / name
@@ -97,12 +104,9 @@ class CMakeBuildHook(BuildHookInterface[Any]):
         if subprocess.run(command, check=False).returncode != 0:
             self._abort(f"{failure}\n  The command was: {shlex.join(command)}")
 
-    def _abort(self, message: str) -> None:
-        self.app.abort(f"\nerror: {message}\n")
-
-
-def _has_cmake() -> bool:
-    return _find_cmake() is not None
+    def _abort(self, message: str) -> NoReturn:
+        self.app.display_error(f"\nerror: {message}\n")
+        sys.exit(1)
 
 
 def _find_cmake() -> str | None:
@@ -110,7 +114,9 @@ def _find_cmake() -> str | None:
     if cmake is None:
         return None
     try:
-        text = subprocess.run([cmake, "--version"], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run(
+            [cmake, "--version"], capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return None  # a launcher whose program is gone
     found = re.search(r"version (\d+)\.(\d+)", text)
@@ -132,7 +138,7 @@ def _generator() -> list[str]:
 
 
 def _stale(folder: Path, root: str, generator: list[str], compiler: str) -> str:
-    """Says why CMake would refuse or misuse an earlier build folder; empty when it is good or absent."""
+    """Why CMake would refuse or misuse an earlier build folder; empty when it would not."""
     cache = folder / "CMakeCache.txt"
     if not cache.is_file():
         return "it was left unfinished" if folder.exists() else ""
@@ -153,7 +159,7 @@ def _cpu_count() -> int:
 
 
 def _replace(source: Path, target: Path) -> None:
-    """Copies so that a process which has the old library open keeps it, and nobody sees half a file."""
+    """Copies such that a process with the old library open keeps it, and nobody sees half a file."""
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         shutil.copy2(source, partial)

@@ -1,4 +1,4 @@
-"""A small reader of ELF shared libraries: what one exports, what it needs, where it looks for that."""
+"""A small reader of ELF libraries: what one exports, what it needs, where it looks for that."""
 
 from __future__ import annotations
 

@@ -33,7 +33,10 @@ def test_healthy() -> None:
 
 def test_text_ends_in_a_verdict() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", f"{config.MODULE}.doctor"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", f"{config.MODULE}.doctor"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.splitlines()[-1].startswith("All is well")
 

@@ -97,7 +97,7 @@ def test_consumed_argument_is_refused() -> None:
     program = compiled("{tf.aliasing_output = 0 : i32}")
     a, b = inputs()
     run(program, a, b)
-    with pytest.raises((RuntimeError, ValueError), match="deleted|donated"):
+    with pytest.raises((RuntimeError, ValueError), match=r"deleted|donated"):
         run(program, a, b)
 
 

@@ -1,4 +1,4 @@
-"""Programs on one device, first those of the PJRT integration guide; each is compared with NumPy."""
+"""Programs on one device, first those of the PJRT guide; each is compared with NumPy."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -46,5 +47,5 @@ def test_loss_falls() -> None:
     for _ in range(20):
         value, parameters = jitted(parameters, images, labels)
         losses.append(float(value))
-    assert all(later < earlier for earlier, later in zip(losses, losses[1:], strict=False))
+    assert all(later < earlier for earlier, later in pairwise(losses))
     assert losses[-1] < losses[0] / 2, losses

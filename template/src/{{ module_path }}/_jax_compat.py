@@ -46,7 +46,7 @@ def let_it_fail_quietly(platform: str) -> bool:
 
 
 def requested_platforms() -> str:
-    """JAX_PLATFORMS, or what the program set through jax.config: a list with commas, empty for no wish."""
+    """JAX_PLATFORMS, or what the program set in jax.config: names with commas, or nothing."""
     import jax
 
     return jax.config.jax_platforms or ""

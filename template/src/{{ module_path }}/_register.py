@@ -1,4 +1,4 @@
-"""What JAX calls in every process in which it starts: puts the platform on JAX's list, and nothing more."""
+"""What JAX calls in every process in which it starts: puts the platform on JAX's list."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _warn_of_untested_jax() -> None:
 
 
 def is_tested(jax_version: str) -> bool:
-    """Whether the version of jax, like ``0.12.0.1`` or ``0.13.0.dev20261101``, lies in the tested range."""
+    """Whether a version of jax, ``0.12.0.1`` or ``0.13.0.dev20261101``, is in the tested range."""
     release = re.match(r"\d+(\.\d+)*", jax_version)
     if release is None:
         return False

@@ -7,9 +7,10 @@ Says what JAX sees of this plugin, and why it does not see it.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
-import platform
+import platform as host
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -36,8 +37,8 @@ class Report:
 
     plugin: str = __version__
     platform: str = _config.PLATFORM
-    python: str = platform.python_version()
-    machine: str = f"{platform.system()} {platform.machine()}"
+    python: str = host.python_version()
+    machine: str = f"{host.system()} {host.machine()}"
     jax: str = ""
     jaxlib: str = ""
     package: str = str(_config.PACKAGE_FOLDER)
@@ -72,25 +73,24 @@ def examine() -> Report:
 
 def _discovery_routes() -> list[str]:
     """The ways on which JAX finds this module: the folder jax_plugins, the entry point, or both."""
-    routes = []
-    name = _config.MODULE.rpartition(".")[2]
-    for folder in sys.path:
-        if _config.MODULE.startswith("jax_plugins.") and Path(folder, "jax_plugins", name).is_dir():
-            routes.append(f"namespace package {Path(folder, 'jax_plugins', name).resolve()}")
-    for entry in metadata.entry_points(group="jax_plugins"):
-        if entry.value.rpartition(".")[2] == name:
-            routes.append(f"entry point {entry.name} = {entry.value}")
+    parent, _, name = _config.MODULE.rpartition(".")
+    folders = [Path(folder, parent, name) for folder in sys.path] if parent else []
+    routes = [f"namespace package {folder.resolve()}" for folder in folders if folder.is_dir()]
+    routes += [
+        f"entry point {entry.name} = {entry.value}"
+        for entry in metadata.entry_points(group="jax_plugins")
+        if entry.value.rpartition(".")[2] == name
+    ]
     return list(dict.fromkeys(routes))
 
 
 def _check_routes(report: Report) -> None:
     entries = [route for route in report.routes if route.startswith("entry point")]
     folders = [route for route in report.routes if route.startswith("namespace")]
-    install = f"install the wheel: pip install {_config.DISTRIBUTION}"
     if not report.routes:
-        report.problems.append(f"JAX cannot find this module on any way; {install}")
-    elif not entries and _config.DISCOVERY != "namespace":
-        report.problems.append(f"the entry point is not installed; {install}")
+        report.problems.append(
+            f"JAX has no way to find this module; pip install {_config.DISTRIBUTION}"
+        )
     if len(folders) > 1:
         report.problems.append("several copies are on the path and the first wins; uninstall one")
     for route in entries:
@@ -205,6 +205,7 @@ def as_text(report: Report) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints the report and returns the exit status."""
+    faulthandler.enable()  # a library that crashes shall at least say where
     parser = argparse.ArgumentParser(
         prog=f"python -m {_config.MODULE}.doctor",
         description="Says what JAX sees of this plugin, and why it does not see it.",
