@@ -48,7 +48,7 @@ inline constexpr DTypeSet kFloatTypes = kHalfTypes | kWideFloatTypes;
 inline constexpr DTypeSet kComplexTypes = SetOf(DType::kC64, DType::kC128);
 
 enum class ElementwiseOp : uint8_t {
-#define PJRT_PLUGIN_KERNEL(name, arity, dtypes) name,
+#define PJRT_PLUGIN_KERNEL(name, arity, dtypes) k##name,
 #include "reference/kernels/elementwise.inc"
 #undef PJRT_PLUGIN_KERNEL
 };

@@ -1,0 +1,23 @@
+// The kernels for x86-64 CPUs with AVX-512 (F, BW, DQ, VL; servers from about 2017 on).
+
+#include "reference/kernels/isa/region.h"
+#include "reference/kernels/isa/tables.h"
+
+#if defined(__x86_64__)
+
+PJRT_KERNEL_REGION_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
+namespace PJRT_PLUGIN_NS::reference::kernels::avx512 {
+
+inline constexpr bool kIsOldest = false;
+inline constexpr int kVectorBytes = 64;
+inline constexpr int kGemmRows = 8;
+inline constexpr int kGemmVectors = 2;
+
+#include "reference/kernels/kernels.inl"
+
+constinit const KernelTable kTable = MakeTable();
+
+}  // namespace PJRT_PLUGIN_NS::reference::kernels::avx512
+PJRT_KERNEL_REGION_END
+
+#endif  // x86-64
