@@ -53,8 +53,8 @@ def run(log: str, command: list[str | Path], cwd: Path = ROOT) -> None:
 
 def render() -> None:
     """Render the default answers, this checkout's uncommitted changes included."""
-    command = [sys.executable, "-m", "pjrt_scaffold", "new", REPOSITORY, "--defaults"]
-    run("render.log", [*command, "--allow-dirty"])
+    new = [sys.executable, "-m", "pjrt_scaffold", "new"]
+    run("render.log", [*new, REPOSITORY, "--defaults", "--allow-dirty"])
 
 
 def build_wheel() -> Path:

@@ -1,0 +1,64 @@
+"""Help, versions and usage errors of the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+import pjrt_scaffold
+from tests.cli.conftest import Command, Run
+
+HELP = """\
+Usage: pjrt-scaffold [OPTIONS] COMMAND [ARGS]...
+
+  Generate PJRT plugin repositories that run JAX from the first minute.
+
+  Examples:
+    pjrt-scaffold doctor                       what is installed, what is missing
+    pjrt-scaffold new mychip-pjrt              asks the questions, then renders
+    pjrt-scaffold new mychip-pjrt --defaults   the working CPU plugin, no questions
+    pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
+
+  Results go to stdout, everything else to stderr.
+
+Options:
+  -V, --version  Show the version and exit.
+  -h, --help     Show this message and exit.
+
+Commands:
+  doctor    Show which tools are there and how to get those that are missing.
+  new       Render a new plugin repository.
+  registry  Look into the PJRT C API as data; import a new version.
+
+  Exit status: 0 good, 1 findings, 2 wrong usage or something missing on this machine.
+"""
+
+
+def test_help(run: Command) -> None:
+    assert run("--help") == Run(HELP, "", 0)
+
+
+def test_version(run: Command) -> None:
+    assert run("--version") == Run(f"pjrt-scaffold {pjrt_scaffold.__version__}\n", "", 0)
+
+
+@pytest.mark.parametrize("command", [["new"], ["registry"], ["doctor"], ["registry", "import"]])
+def test_every_command_has_help(command: list[str], run: Command) -> None:
+    result = run(*command, "--help")
+    assert result.out.startswith(f"Usage: pjrt-scaffold {' '.join(command)} ")
+    assert (result.err, result.status) == ("", 0)
+
+
+def test_unknown_command(run: Command) -> None:
+    assert run("nwe") == Run(
+        "",
+        "Usage: pjrt-scaffold [OPTIONS] COMMAND [ARGS]...\n"
+        "Try 'pjrt-scaffold --help' for help.\n\n"
+        "Error: No such command 'nwe'. Did you mean 'new'?\n",
+        2,
+    )
+
+
+def test_missing_folder(run: Command) -> None:
+    result = run("new")
+    assert (result.out, result.status) == ("", 2)
+    assert result.err.endswith("Error: Missing argument 'DEST'.\n")
