@@ -159,7 +159,7 @@ def _cpu_count() -> int:
 
 
 def _replace(source: Path, target: Path) -> None:
-    """Copies such that a process with the old library open keeps it, and nobody sees half a file."""
+    """Copies so that who has the old library open keeps it, and nobody sees half a file."""
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         shutil.copy2(source, partial)
