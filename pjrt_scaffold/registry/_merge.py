@@ -73,6 +73,7 @@ def _prepare(snapshot: Json, data: Json) -> Json:
     snapshot["structs"].remove(table)
     _history(data["api_struct_size"], snapshot["minor"], table["struct_size"])
     slots = [f["name"] for f in table["fields"][3:]]
+    snapshot["functions"] = [f for f in snapshot["functions"] if f["header"] or f["name"] in slots]
     for function in snapshot["functions"]:
         if not function["header"]:
             function["slot"] = slots.index(function["name"])

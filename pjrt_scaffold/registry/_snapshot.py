@@ -23,7 +23,7 @@ MAIN_HEADER = "xla/pjrt/c/pjrt_c_api.h"
 _EXTENSION_GLOBS = (
     "xla/pjrt/c/*_extension.h",
     "xla/pjrt/c/pjrt_c_api_device_event.h",
-    "xla/pjrt/extensions/*/*_extension.h",
+    "xla/pjrt/extensions/**/*_extension.h",
 )
 # Extensions whose structs hold C++ types: their headers are not read, so that a struct is either
 # known in every version or in none.

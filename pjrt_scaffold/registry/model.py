@@ -47,7 +47,7 @@ class Type:
     """A C type, decomposed. `PJRT_Device* const*` has base PJRT_Device and pointer depth 2."""
 
     base: str  # "PJRT_Device"; "function" for a function pointer written out
-    const: bool = False  # of what the outermost pointer points to
+    const: bool = False  # of the base
     pointer: int = 0
     array: int | None = None  # elements
 

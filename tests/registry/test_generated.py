@@ -1,0 +1,211 @@
+"""The C++ that the template makes of the registry."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pjrt_scaffold.registry import Registry, load
+from tests.registry.conftest import MINORS, Render, compile_and_run, compile_source
+from tests.support.rendering import Renderer
+
+NEWEST = load().minors[-1]
+VERSIONS = (*MINORS, NEWEST)
+
+
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_header_is_valid_c11_and_cpp20(minor: int, csrc: Render, tmp_path: Path) -> None:
+    source = tmp_path / "use.c"
+    source.write_text(
+        '#include "generated/pjrt_extensions.h"\n'
+        "const size_t bytes = PJRT_Api_STRUCT_SIZE;\nPJRT_Api table;\n"
+    )
+    include = csrc(minor)
+    compile_source(source, include, "gcc", "-std=c11", "-pedantic", "-fsyntax-only")
+    compile_source(source, include, "g++", "-xc++", "-std=c++20", "-pedantic", "-fsyntax-only")
+
+
+def _facts(registry: Registry, minor: int, table: str) -> str:
+    """A program that prints every size, offset, enum value and slot of the main header."""
+    api = registry.at(minor)
+    lines = []
+    for struct in (s for s in api.structs.values() if not s.header):
+        name = struct.name
+        lines.append(f'print("sizeof {name}", sizeof({name}));')
+        if struct.struct_size.at(minor) is not None:
+            lines.append(f'print("{name}_STRUCT_SIZE", {name}_STRUCT_SIZE);')
+        for field in struct.fields(minor):
+            for member in field.union or (field,):
+                path = f"{name}, {member.name}"
+                size = f"sizeof((({name}*)0)->{member.name})"
+                lines.append(f'print("{path}", offsetof({path}), {size});')
+    for enum in (e for e in api.enums.values() if not e.header):
+        lines += [f'print("{v.name}", {v.name});' for v in enum.values]
+    lines += [f'print("slot {f.name}", offsetof(PJRT_Api, {f.name}));' for f in api.functions]
+    lines.append('print("sizeof PJRT_Api", sizeof(PJRT_Api));')
+    lines.append('print("PJRT_Api_STRUCT_SIZE", PJRT_Api_STRUCT_SIZE);')
+    return (
+        f'#include "{table}"\n#include <cstddef>\n#include <cstdio>\n'
+        "static void print(const char* name, size_t a, size_t b = 0) {\n"
+        '  std::printf("%s %zu %zu\\n", name, a, b);\n}\n'
+        "int main() {\n  " + "\n  ".join(lines) + "\n}\n"
+    )
+
+
+@pytest.mark.slow
+def test_header_equals_the_published_one(
+    csrc: Render, published: Path, registry: Registry, tmp_path: Path
+) -> None:
+    """Size and offset of every struct and field, every enum value, every slot, at 0.81."""
+    output = {}
+    for name, root, header in (
+        ("ours", csrc(81), "generated/pjrt_c_api.h"),
+        ("real", published, "xla/pjrt/c/pjrt_c_api.h"),
+    ):
+        source = tmp_path / f"{name}.cc"
+        source.write_text(_without_late_additions(_facts(registry, 81, header)))
+        output[name] = compile_and_run(source, root, "-w", "-O0", env=dict(os.environ)).splitlines()
+    assert output["ours"] == output["real"]
+    assert len(output["ours"]) > 1000
+
+
+def _without_late_additions(program: str) -> str:
+    """The wheel's header is not the last of 0.81, which gained this value without a bump."""
+    late = "PJRT_Extension_Type_TpuTopology"
+    return "\n".join(line for line in program.splitlines() if late not in line)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_header_has_the_layout_of_the_registry(
+    minor: int, csrc: Render, registry: Registry, tmp_path: Path
+) -> None:
+    """The compiler agrees with the sizes and offsets that the import measured."""
+    source = tmp_path / "facts.cc"
+    source.write_text(_facts(registry, minor, "generated/pjrt_c_api.h"))
+    output = compile_and_run(source, csrc(minor), "-w", "-O0", env=dict(os.environ))
+    seen = dict(line.rsplit(" ", 2)[::2] for line in output.splitlines())
+    offsets = {line.rsplit(" ", 2)[0]: line.rsplit(" ", 2)[1:] for line in output.splitlines()}
+    assert seen
+    for struct in registry.at(minor).structs.values():
+        if struct.header:
+            continue
+        for field in struct.fields(minor):
+            for member in field.union or (field,):
+                wanted = [str(member.offset), str(member.size)]
+                assert offsets[f"{struct.name}, {member.name}"] == wanted
+        size = struct.struct_size.at(minor)
+        if size is not None:
+            assert offsets[f"{struct.name}_STRUCT_SIZE"][0] == str(size)
+    for index, function in enumerate(registry.at(minor).functions):
+        assert offsets[f"slot {function.name}"][0] == str(40 + 8 * index)
+    assert offsets["PJRT_Api_STRUCT_SIZE"][0] == str(registry.api_struct_size.at(minor))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_guard_serves_every_struct_size(minor: int, csrc: Render, tmp_path: Path) -> None:
+    """Runs csrc/plugin/guard_test.cc under the sanitizers, and reads the trace that it leaves."""
+    include = csrc(minor)
+    source = tmp_path / "guard_test.cc"
+    source.write_text((include / "plugin" / "guard_test.cc").read_text())
+    trace = tmp_path / "trace.txt"
+    output = compile_and_run(
+        source,
+        include,
+        *("-O1", "-g0", "-fsanitize=address,undefined"),
+        env={**os.environ, "MYCHIP_TRACE": str(trace), "ASAN_OPTIONS": "detect_leaks=0"},
+    )
+    assert re.fullmatch(r"\d+ passed, 0 failed\n", output)
+    lines = trace.read_text().splitlines()
+    assert all(re.fullmatch(r"PJRT_\w+\t\d+\t[A-Z_]+", line) for line in lines)
+    assert any(line.startswith("PJRT_Client_Destroy\t") for line in lines)
+    assert any(line.endswith("\tINVALID_ARGUMENT") for line in lines)
+
+
+def test_table_is_filled_without_code_at_load_time(csrc: Render, tmp_path: Path) -> None:
+    source = tmp_path / "table.cc"
+    source.write_text(
+        '#include "generated/table.h"\n'
+        "namespace g = PJRT_PLUGIN_NS::generated;\n"
+        "constinit const PJRT_Api table = g::make_table<g::Defaults>();\n"
+        "static_assert(g::make_table<g::Defaults>().PJRT_Event_Create == nullptr);\n"
+    )
+    compile_source(source, csrc(NEWEST), "g++", "-std=c++20", "-fsyntax-only")
+
+
+def test_override_of_a_function_that_does_not_exist_is_refused(
+    csrc: Render, tmp_path: Path
+) -> None:
+    source = tmp_path / "override.cc"
+    source.write_text(
+        '#include "generated/table.h"\n'
+        "struct Api : PJRT_PLUGIN_NS::generated::Defaults {\n"
+        "  PJRT_OVERRIDE(Client_Compile);\n  PJRT_OVERRIDE(Device_GetAttributes);\n};\n"
+    )
+    compile_source(source, csrc(92), "g++", "-std=c++20", "-fsyntax-only")
+    done = subprocess.run(
+        ["g++", "-std=c++20", "-fsyntax-only", f"-I{csrc(81)}", source],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "this PJRT API version has no function PJRT_Device_GetAttributes" in done.stderr
+    assert done.stderr.count("error:") == 1
+
+
+def test_feature_macros_follow_the_version(csrc: Render) -> None:
+    names = {
+        "PJRT_Device_GetAttributes": 92,
+        "PJRT_ExecuteOptions_call_location": 76,
+        "PJRT_Buffer_Type_F8E4M3": 55,
+        "PJRT_Error_FunctionTable": 107,
+        "PJRT_ProcessInfo_struct_size": 75,
+        "PJRT_Shardings_Extension": 91,
+    }
+    for minor in (55, 81, 112):
+        text = (csrc(minor) / "generated" / "features.h").read_text()
+        for name, since in names.items():
+            assert f"PJRT_SCAFFOLD_HAS_{name} {1 if since <= minor else 0}\n" in text
+        defined = re.findall(r"^#define (\w+)", text, re.MULTILINE)
+        assert len(defined) == len(set(defined))
+
+
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_generated_files_are_formatted(minor: int, csrc: Render) -> None:
+    folder = csrc(minor)
+    files = [p for p in (folder / "generated").iterdir() if p.suffix == ".h"]
+    assert len(files) >= 10
+    program = Path(sys.executable).with_name("clang-format")
+    style = f"--style=file:{folder.parent / '.clang-format'}"
+    done = subprocess.run(
+        [program, style, "--dry-run", "-Werror", *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+def test_generated_text_has_no_template_residue(csrc: Render) -> None:
+    for path in (csrc(NEWEST) / "generated").iterdir():
+        text = path.read_text()
+        assert "{%" not in text
+        assert "{#" not in text
+        assert "\n\n\n" not in text
+        assert not re.search(r"[ \t]$", text, re.MULTILINE)
+        assert text.endswith("\n")
+
+
+def test_rendering_is_deterministic(render: Renderer, tmp_path: Path) -> None:
+    answers = {"pjrt_api_version": "0.112"}
+    first = render(answers) / "csrc" / "generated"
+    second = render.fresh(answers, tmp_path / "again") / "csrc" / "generated"
+    assert {p.name: p.read_bytes() for p in first.iterdir()} == {
+        p.name: p.read_bytes() for p in second.iterdir()
+    }
