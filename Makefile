@@ -14,7 +14,7 @@ help: ## Show the targets
 
 demo: ## Render the default plugin, build its wheel and run JAX on it
 	@sh tools/environment.sh "$(PYTHON)" build/demo-venv .
-	@build/demo-venv/bin/python demo/run.py
+	@build/demo-venv/bin/python -m demo.run
 
 test: lint test-fast test-slow ## All of this project's tests
 
@@ -28,21 +28,21 @@ lint: env ## Formatting, ruff, mypy and clang-format
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	$(PY) tools/clang_format.py --check
+	$(PY) -m tools.clang_format --check
 
 format: env ## Put everything into the house format
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
-	$(PY) tools/clang_format.py
+	$(PY) -m tools.clang_format
 
 example: env ## Render examples/generated_cpu_plugin anew
-	$(PY) tools/example.py
+	$(PY) -m tools.example
 
 docs: env ## Write the generated parts of docs/ anew
-	$(PY) tools/answers_table.py
+	$(PY) -m tools.answers_table
 
 benchmark: env ## Measure the default plugin beside XLA's CPU plugin
-	$(PY) benchmarks/run.py
+	$(PY) -m benchmarks.run
 
 clean: ## Remove build/
 	rm -rf build

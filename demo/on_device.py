@@ -9,6 +9,7 @@ import json
 import statistics
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import jax
@@ -57,7 +58,7 @@ def init(key: jax.Array, sizes: tuple[int, ...]) -> Params:
     keys = jax.random.split(key, len(sizes) - 1)
     return [
         (jax.random.normal(k, (m, n)) * jnp.sqrt(2.0 / m), jnp.zeros(n))
-        for k, m, n in zip(keys, sizes[:-1], sizes[1:], strict=True)
+        for k, (m, n) in zip(keys, pairwise(sizes), strict=True)
     ]
 
 

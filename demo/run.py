@@ -12,20 +12,17 @@ import shutil
 import subprocess
 import sys
 import time
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import plugins
+
+ROOT = plugins.ROOT
 HOME = ROOT / "build" / "demo"
 REPOSITORY = HOME / "mychip-pjrt"
 STEPS = 4
-
-
-class StepError(Exception):
-    """A step failed; the message says which and shows the end of its log."""
 
 
 @contextmanager
@@ -37,54 +34,15 @@ def step(number: int, title: str) -> Iterator[None]:
     print(f"      {time.monotonic() - begin:.1f} s\n", flush=True)
 
 
-def run(log: str, command: list[str | Path], cwd: Path = ROOT) -> None:
-    """Run a command with its output in HOME/log.
-
-    Raises:
-        StepError: it failed.
-    """
-    path = HOME / log
-    with path.open("w", encoding="utf-8") as file:
-        done = subprocess.run(command, cwd=cwd, stdout=file, stderr=subprocess.STDOUT, check=False)
-    if done.returncode != 0:
-        tail = "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
-        raise StepError(f"{tail}\n\nThe step failed. Its whole output is in {path}")
-
-
-def render() -> None:
-    """Render the default answers, this checkout's uncommitted changes included."""
-    new = [sys.executable, "-m", "pjrt_scaffold", "new"]
-    run("render.log", [*new, REPOSITORY, "--defaults", "--allow-dirty"])
-
-
-def build_wheel() -> Path:
-    """Build the wheel as pip does: isolated, with hatchling. Returns its path."""
-    out = HOME / "wheel"
-    run(
-        "build.log",
-        [sys.executable, "-m", "pip", "wheel", "-v", "--no-deps", "-w", out, REPOSITORY],
-    )
-    (wheel,) = out.glob("*.whl")
-    return wheel
-
-
-def install(wheel: Path) -> Path:
-    """Make the clean environment. Returns its Python."""
-    venv.create(HOME / "venv", with_pip=True)
-    python = HOME / "venv" / "bin" / "python"
-    run(
-        "install.log", [python, "-m", "pip", "install", "--disable-pip-version-check", wheel, "jax"]
-    )
-    return python
-
-
 def run_on_device(python: Path) -> dict[str, Any]:
     """Run JAX on the plugin, its output shown. Returns what it measured."""
     result = HOME / "result.json"
     script = ROOT / "demo" / "on_device.py"
     done = subprocess.run([python, script, result], cwd=HOME, check=False)
     if done.returncode != 0:
-        raise StepError("The step failed: JAX did not run on the generated plugin as it should.")
+        raise plugins.CommandError(
+            "The step failed: JAX did not run on the generated plugin as it should."
+        )
     measured: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
     return measured
 
@@ -102,17 +60,17 @@ def main() -> int:
     begin = time.monotonic()
     try:
         with step(1, f"Render a plugin repository with the default answers into {REPOSITORY}"):
-            render()
+            plugins.render(REPOSITORY)
             files, lines = count(REPOSITORY)
         with step(2, "Build its wheel (hatchling, CMake; a minute or two)"):
             build_begin = time.monotonic()
-            wheel = build_wheel()
+            wheel = plugins.build_wheel(REPOSITORY, HOME / "wheel", HOME / "build.log")
             build_time = time.monotonic() - build_begin
         with step(3, f"Install the wheel and jax into a clean environment, {HOME / 'venv'}"):
-            python = install(wheel)
+            python = plugins.environment(HOME / "venv", [wheel, "jax"], HOME / "install.log")
         with step(4, "Run JAX on the plugin"):
             measured = run_on_device(python)
-    except StepError as error:
+    except plugins.CommandError as error:
         print(error, file=sys.stderr)
         return 1
     megabytes = wheel.stat().st_size / 1e6

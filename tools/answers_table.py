@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,12 @@ def table() -> str:
     rows = ["| Question | What it sets | Values | Default |", "| --- | --- | --- | --- |"]
     for name in _source.question_names(questions):
         details = questions[name]
-        cells = (f"`{name}`", details["help"], _values(details), _default(details))
+        cells = (
+            f"`{name}`",
+            details["help"].replace("<", "&lt;"),
+            _values(details),
+            _default(details),
+        )
         rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(rows)
 
@@ -44,7 +50,7 @@ def _default(details: dict[str, Any]) -> str:
     if isinstance(default, str) and "index.json" in default:
         return "the version that most released frameworks speak"
     if isinstance(default, str) and "{{" in default:
-        return f"`{default.replace('{{ ', '<').replace(' }}', '>')}`"
+        return "`" + re.sub(r"{{ (\w+).*? }}", r"<\1>", default) + "`"
     return f"`{default}`"
 
 

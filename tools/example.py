@@ -7,16 +7,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pjrt_scaffold import _answers, _new, _source
+from pjrt_scaffold import _answers
+from tools import plugins
 
-ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = ROOT / "examples" / "generated_cpu_plugin"
+EXAMPLE = plugins.ROOT / "examples" / "generated_cpu_plugin"
 
 
 def render(dest: Path) -> None:
     """Render the working tree's template with the defaults; `dest` must be missing or empty."""
-    source = _source.resolve(str(ROOT), None, allow_dirty=True)
-    _new.render(dest, source, {}, defaults=True)
+    plugins.render(dest)
     # A committed example can name neither this machine's folder nor the commit it will be in.
     _answers.rewrite(dest / _answers.FILE, {"_commit": "HEAD", "_src_path": "../.."})
 
@@ -28,7 +27,7 @@ def main() -> int:
         render(fresh)
         shutil.rmtree(EXAMPLE, ignore_errors=True)
         shutil.copytree(fresh, EXAMPLE)
-    print(f"Rendered {EXAMPLE.relative_to(ROOT)}.")
+    print(f"Rendered {EXAMPLE.relative_to(plugins.ROOT)}.")
     return 0
 
 
