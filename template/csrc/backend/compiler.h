@@ -40,14 +40,17 @@ struct CompileOptions {
 
 using Version = std::array<int64_t, 3>;
 
+// The StableHLO versions that a compiler reads. Frameworks serialize programs for the newest, so a
+// constant one serves many framework releases.
+struct StablehloRange {
+  Version oldest;
+  Version newest;
+};
+
 // Any member may be called from any thread, and compilations may run in parallel.
 class Compiler {
  public:
   virtual ~Compiler() = default;
-
-  // The newest StableHLO that it reads. Frameworks serialize programs for this version, so a
-  // constant one serves many framework releases.
-  virtual Version stablehlo_version() const = 0;
 
   // UNIMPLEMENTED names the op, its types and its source location; INVALID_ARGUMENT is for a
   // program that is no valid program of that format. A wrong program never crashes.

@@ -2,7 +2,7 @@
 #define BACKEND_DRIVER_H_
 
 // Driver: everything behind one PJRT client. This folder is what a vendor implements; csrc/plugin
-// makes the whole PJRT C API out of it. The three functions at the end are the way in:
+// makes the whole PJRT C API out of it. The four functions at the end are the way in:
 // csrc/vendor/backend.cc defines them.
 
 #include <functional>
@@ -54,6 +54,8 @@ class Driver {
 // Called once a process, by PJRT_Plugin_Initialize, before any client. Quick, and without touching
 // a device.
 Status InitializePlugin();
+// What programs may be written in. Asked before there is a client.
+StablehloRange StablehloVersions();
 // The options that CreateDriver understands.
 std::span<const OptionSpec> DriverOptionSpecs();
 // Called for each client. UNAVAILABLE when there is no device; the message says what was looked for

@@ -18,12 +18,14 @@
 // Elements narrower than a byte take one byte each, in the low bits, as frameworks hand them over.
 #define PJRT_PLUGIN_DTYPES(X)              \
   X(kPred, "i1", 1, 1)                     \
+  X(kS1, "si1", 1, 1)                      \
   X(kS2, "i2", 2, 1)                       \
   X(kS4, "i4", 4, 1)                       \
   X(kS8, "i8", 8, 1)                       \
   X(kS16, "i16", 16, 2)                    \
   X(kS32, "i32", 32, 4)                    \
   X(kS64, "i64", 64, 8)                    \
+  X(kU1, "ui1", 1, 1)                      \
   X(kU2, "ui2", 2, 1)                      \
   X(kU4, "ui4", 4, 1)                      \
   X(kU8, "ui8", 8, 1)                      \
@@ -82,8 +84,8 @@ constexpr size_t DTypeBytes(DType t) { return internal::kDTypeInfo[size_t(t)].by
 
 constexpr bool IsComplex(DType t) { return t == DType::kC64 || t == DType::kC128; }
 constexpr bool IsFloat(DType t) { return t >= DType::kF4E2M1FN && t <= DType::kF64; }
-constexpr bool IsSignedInt(DType t) { return t >= DType::kS2 && t <= DType::kS64; }
-constexpr bool IsUnsignedInt(DType t) { return t >= DType::kU2 && t <= DType::kU64; }
+constexpr bool IsSignedInt(DType t) { return t >= DType::kS1 && t <= DType::kS64; }
+constexpr bool IsUnsignedInt(DType t) { return t >= DType::kU1 && t <= DType::kU64; }
 constexpr bool IsInt(DType t) { return IsSignedInt(t) || IsUnsignedInt(t); }
 
 }  // namespace PJRT_PLUGIN_NS::backend
