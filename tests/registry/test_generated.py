@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -108,7 +109,7 @@ def test_header_has_the_layout_of_the_registry(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("minor", VERSIONS)
+@pytest.mark.parametrize("minor", [54, 75, 81, 105, NEWEST])
 def test_guard_serves_every_struct_size(minor: int, csrc: Render, tmp_path: Path) -> None:
     """Runs csrc/plugin/guard_test.cc under the sanitizers, and reads the trace that it leaves."""
     include = csrc(minor)
@@ -200,6 +201,23 @@ def test_generated_text_has_no_template_residue(csrc: Render) -> None:
         assert "\n\n\n" not in text
         assert not re.search(r"[ \t]$", text, re.MULTILINE)
         assert text.endswith("\n")
+
+
+def test_manifest_holds_the_hash_of_every_file(csrc: Render) -> None:
+    folder = csrc(NEWEST) / "generated"
+    files = sorted(p for p in folder.iterdir() if p.name != "MANIFEST")
+    lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.name}\n" for p in files]
+    assert (folder / "MANIFEST").read_text() == "".join(lines)
+
+
+def test_longest_names_are_formatted(render: Renderer) -> None:
+    answers = {"plugin_name": "p" * 40, "project_name": "P" * 64, "vendor": "V" * 64}
+    config = render(answers) / "csrc" / "generated" / "config.h"
+    program = Path(sys.executable).with_name("clang-format")
+    style = "--style={BasedOnStyle: Google, ColumnLimit: 100}"
+    done = subprocess.run([program, style, config], capture_output=True, text=True, check=True)
+    assert config.read_text() == done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 100
 
 
 def test_rendering_is_deterministic(render: Renderer, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "generated/array.h"
 #include "generated/table.h"
 #include "testing/test.h"
 
@@ -234,6 +235,27 @@ TEST(Guard, FunctionsWithoutStatusNeverThrow) {
   table.PJRT_Error_Message(&args);
   EXPECT_EQ(seen.args, static_cast<void*>(&args));
   action = [] {};
+}
+
+TEST(StructArray, ElementsAreAsLargeAsTheCallerDeclares) {
+  struct Longer {
+    PJRT_NamedValue known = {};
+    std::size_t unknown[3] = {};
+  } longer[3];
+  for (int i = 0; i < 3; ++i) {
+    longer[i].known.struct_size = sizeof(Longer);
+    longer[i].known.name_size = 10 + i;
+  }
+  StructArray<const PJRT_NamedValue> values(&longer[0].known, 3);
+  EXPECT_EQ(values.size(), 3u);
+  EXPECT_EQ(values[2].name_size, 12u);
+  EXPECT_TRUE(values.Covers(PJRT_NamedValue_STRUCT_SIZE));
+  EXPECT_FALSE(values.Covers(sizeof(Longer) + 1));
+
+  PJRT_NamedValue own[2] = {};  // struct_size not set
+  own[1].name_size = 7;
+  EXPECT_EQ((StructArray<PJRT_NamedValue>(own, 2)[1].name_size), 7u);
+  EXPECT_EQ(StructArray<PJRT_NamedValue>(nullptr, 5).size(), 0u);
 }
 
 // The only entries that frameworks hold against null.
