@@ -21,7 +21,6 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 OLDEST_CMAKE = (3, 22)
 HOW_TO_GET_A_COMPILER = """\
-Install one and build again:
   Debian, Ubuntu   apt install g++
   Fedora, RHEL     dnf install gcc-c++
   macOS            xcode-select --install
@@ -66,7 +65,7 @@ class CMakeBuildHook(BuildHookInterface[Any]):
         if compiler is None:
             wanted = os.environ.get("CXX")
             what = f"CXX={wanted} names no program" if wanted else "There is no C++ compiler"
-            self._abort(f"{what}. {HOW_TO_GET_A_COMPILER}")
+            self._abort(f"{what}. Install one and build again:\n{HOW_TO_GET_A_COMPILER}")
 
         generator = _generator()
         if reason := _stale(folder, self.root, generator, compiler):
@@ -83,7 +82,8 @@ class CMakeBuildHook(BuildHookInterface[Any]):
                 "-DPJRT_PLUGIN_BUILD_TESTS=OFF",
                 *shlex.split(os.environ.get("CMAKE_ARGS", "")),
             ],
-            f"CMake could not configure the project; the reason is above. {HOW_TO_GET_A_COMPILER}",
+            "CMake could not configure the project; the reason is above. If it is the compiler:\n"
+            + HOW_TO_GET_A_COMPILER,
         )
         self.app.display_waiting(f"Compiling {name} with {jobs} jobs")
         self._run(
