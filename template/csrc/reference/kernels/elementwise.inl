@@ -62,8 +62,8 @@ constexpr auto Canonical() {
 template <typename Op, typename T, int arity>
 constexpr ElementwiseFn Direct() {
   using C = decltype(Canonical<Op, T>());
-  // Code that does not vectorise gains nothing from a newer ISA.
-  if constexpr (!kIsOldest && !Op::template kVector<C>) {
+  // Each functor serves the portable table or those of the ISAs.
+  if constexpr (Op::template kVector<C> != kVectorKernels) {
     return nullptr;
   } else if constexpr (arity == 1) {
     return &Map1<Op, decltype(Op::Apply(C{})), C>;

@@ -17,17 +17,23 @@ PJRT_KERNEL_NOINLINE void GemmTile(int64_t k, const T* a, int64_t a_row, int64_t
   Vector<T> sum[rows][kGemmVectors] = {};
   for (int64_t p = 0; p < k; ++p, a += a_col, b += b_row) {
     Vector<T> bv[kGemmVectors];
+    PJRT_KERNEL_UNROLL
     for (int v = 0; v < kGemmVectors; ++v) bv[v] = Load(b + v * kLanes<T>);
+    PJRT_KERNEL_UNROLL
     for (int i = 0; i < rows; ++i) {
       const Vector<T> av = Splat(a[i * a_row]);
+      PJRT_KERNEL_UNROLL
       for (int v = 0; v < kGemmVectors; ++v) sum[i][v] += av * bv[v];
     }
   }
-  for (int i = 0; i < rows; ++i)
+  PJRT_KERNEL_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    PJRT_KERNEL_UNROLL
     for (int v = 0; v < kGemmVectors; ++v) {
       T* at = c + i * c_row + v * kLanes<T>;
       Store(at, add ? Load(at) + sum[i][v] : sum[i][v]);
     }
+  }
 }
 
 template <typename T>
@@ -193,9 +199,11 @@ void GemmDot(const GemmArgs& g) {
       const T* y = b + j * g.b_col;
       Vector<T> sum[kDots] = {};
       int64_t p = 0;
-      for (; p + kDots * kLanes<T> <= g.k; p += kDots * kLanes<T>)
+      for (; p + kDots * kLanes<T> <= g.k; p += kDots * kLanes<T>) {
+        PJRT_KERNEL_UNROLL
         for (int v = 0; v < kDots; ++v)
           sum[v] += Load(x + p + v * kLanes<T>) * Load(y + p + v * kLanes<T>);
+      }
       const Vector<T> all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
       T total = 0;
       for (int l = 0; l < kLanes<T>; ++l) total += all[l];

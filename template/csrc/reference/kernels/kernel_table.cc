@@ -53,11 +53,11 @@ void Overlay(const Fn (&newer)[n][m], Fn (&merged)[n][m]) {
 struct Merged {
   KernelTable tables[kNumIsas];
 
-  Merged() : tables{*kIsas[0].kernels} {
-    for (size_t i = 1; i < kNumIsas; ++i) {
+  Merged() {
+    for (size_t i = 0; i < kNumIsas; ++i) {
       const KernelTable& newer = *kIsas[i].kernels;
       KernelTable& t = tables[i];
-      t = tables[i - 1];
+      t = i == 0 ? portable::kTable : tables[i - 1];
       Overlay(newer.elementwise, t.elementwise);
       Overlay(newer.convert, t.convert);
       Overlay(newer.reduce_inner, t.reduce_inner);

@@ -1,8 +1,9 @@
-// The whole list of kernels for one ISA, and its table. The including file has opened the ISA's namespace and target
-// region, and says before:
-//   kIsOldest             whether this is the table that must be complete (baseline)
+// All kernels that vectorise, for one ISA, and its table. The including file has opened the ISA's namespace and target
+// region, and has said before:
 //   kVectorBytes          width of a vector register
 //   kGemmRows, kGemmVectors   rows and vectors of the matrix product's register tile
+
+inline constexpr bool kVectorKernels = true;
 
 #include "reference/kernels/block.inl"
 //
@@ -21,8 +22,6 @@
 #include "reference/kernels/reduce.inl"
 //
 #include "reference/kernels/gemm.inl"
-//
-#include "reference/kernels/copy.inl"
 
 constexpr KernelTable MakeTable() {
   KernelTable table{};
@@ -30,6 +29,5 @@ constexpr KernelTable MakeTable() {
   FillConvert(table);
   FillReduce(table);
   FillGemm(table);
-  if constexpr (kIsOldest) FillData(table);  // moves no faster with wider registers
   return table;
 }

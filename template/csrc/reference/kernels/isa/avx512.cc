@@ -8,7 +8,6 @@
 PJRT_KERNEL_REGION_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
 namespace PJRT_PLUGIN_NS::reference::kernels::avx512 {
 
-inline constexpr bool kIsOldest = false;
 inline constexpr int kVectorBytes = 64;
 inline constexpr int kGemmRows = 8;
 inline constexpr int kGemmVectors = 2;

@@ -5,7 +5,6 @@
 
 namespace PJRT_PLUGIN_NS::reference::kernels::baseline {
 
-inline constexpr bool kIsOldest = true;
 inline constexpr int kVectorBytes = 16;
 inline constexpr int kGemmRows = 4;
 inline constexpr int kGemmVectors = 2;

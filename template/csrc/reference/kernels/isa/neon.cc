@@ -7,7 +7,6 @@
 
 namespace PJRT_PLUGIN_NS::reference::kernels::neon {
 
-inline constexpr bool kIsOldest = false;
 inline constexpr int kVectorBytes = 16;
 inline constexpr int kGemmRows = 6;
 inline constexpr int kGemmVectors = 4;

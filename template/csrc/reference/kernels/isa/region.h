@@ -31,11 +31,14 @@
 #define PJRT_KERNEL_REGION_END PJRT_KERNEL_PRAGMA(clang attribute pop)
 // Before a loop: an iteration reads nothing that another one writes.
 #define PJRT_KERNEL_INDEPENDENT PJRT_KERNEL_PRAGMA(clang loop vectorize(assume_safety))
+// Before a loop of at most 16 rounds: no loop is to remain, so that arrays indexed in it become registers.
+#define PJRT_KERNEL_UNROLL PJRT_KERNEL_PRAGMA(clang loop unroll(full))
 #else
 #define PJRT_KERNEL_REGION_BEGIN(isa) \
   PJRT_KERNEL_PRAGMA(GCC push_options) PJRT_KERNEL_PRAGMA(GCC target(isa))
 #define PJRT_KERNEL_REGION_END PJRT_KERNEL_PRAGMA(GCC pop_options)
 #define PJRT_KERNEL_INDEPENDENT PJRT_KERNEL_PRAGMA(GCC ivdep)
+#define PJRT_KERNEL_UNROLL PJRT_KERNEL_PRAGMA(GCC unroll 16)
 #endif
 
 #define PJRT_KERNEL_INLINE inline __attribute__((always_inline))
