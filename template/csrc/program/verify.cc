@@ -273,8 +273,8 @@ class Verifier {
     bool fits = type.kind == TypeKind::kFunction && type.num_inputs == op.operands.size() &&
                 type.elements.size() == op.operands.size() + op.results.size();
     for (size_t i = 0; fits && i < type.elements.size(); ++i)
-      fits = type.elements[i] == (i < type.num_inputs ? op.operand_type(i)
-                                                      : op.type(i - type.num_inputs));
+      fits = type.elements[i] ==
+             (i < type.num_inputs ? op.operand_type(i) : op.type(i - type.num_inputs));
     if (!fits) return Wrong(op, "function " + callee + " is of the type " + ToString(type));
     calls_[caller_].push_back(callee);
     return {};

@@ -50,12 +50,13 @@ void CheckScaledDim(OpCheck& check, int64_t dim, bool grows) {
     Dims large = check.op().type(i).dims;
     if (!grows) small.swap(large);
     const int64_t factor_of = small[size_t(dim)];
-    check.Require(factor_of == large[size_t(dim)] ||
-                      (factor_of > 0 && large[size_t(dim)] % factor_of == 0),
-                  "the dimension of gathering or scattering is no multiple");
+    check.Require(
+        factor_of == large[size_t(dim)] || (factor_of > 0 && large[size_t(dim)] % factor_of == 0),
+        "the dimension of gathering or scattering is no multiple");
     small[size_t(dim)] = large[size_t(dim)];
-    check.Require(small == large, "another dimension than the one of gathering or scattering "
-                                  "changes");
+    check.Require(small == large,
+                  "another dimension than the one of gathering or scattering "
+                  "changes");
   }
 }
 
@@ -106,9 +107,9 @@ void CheckManualComputation(OpCheck& check) {
     return piece.kind == whole.kind && piece.dtype == whole.dtype && piece.rank() == whole.rank();
   };
   const Op& end = *body.terminator();
-  if (!check.Require(body.arguments.size() == op.operands.size() &&
-                         end.operands.size() == op.results.size(),
-                     "the body's arguments or results differ in number from the op's"))
+  if (!check.Require(
+          body.arguments.size() == op.operands.size() && end.operands.size() == op.results.size(),
+          "the body's arguments or results differ in number from the op's"))
     return;
   for (size_t i = 0; i < op.operands.size(); ++i)
     check.Require(is_piece(body.arguments[i]->type, op.operand_type(i)),
@@ -146,9 +147,9 @@ void CheckCollective(OpCheck& check) {
     case OpCode::kSdyManualComputation:
       return CheckManualComputation(check);
     case OpCode::kSdyShardingConstraint:
-      check.Require(std::get<Sharding>(op.Find("sharding")->value).dims.size() ==
-                        op.type().dims.size(),
-                    "the sharding has not one entry a dimension");
+      check.Require(
+          std::get<Sharding>(op.Find("sharding")->value).dims.size() == op.type().dims.size(),
+          "the sharding has not one entry a dimension");
       return CheckSameTypes(check);
     default:  // kCollectiveBroadcast, kCrossReplicaSum
       return CheckSameTypes(check);

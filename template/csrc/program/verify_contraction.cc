@@ -35,15 +35,14 @@ void CheckDotGeneral(OpCheck& check) {
     dims.insert(dims.end(), more.begin(), more.end());
     return AreDistinctDims(dims, type.rank());
   };
-  if (!check.Require(distinct(lhs_batch, lhs_contract, lhs) &&
-                         distinct(rhs_batch, rhs_contract, rhs),
-                     "batching or contracting dimensions are out of range or repeated") ||
+  if (!check.Require(
+          distinct(lhs_batch, lhs_contract, lhs) && distinct(rhs_batch, rhs_contract, rhs),
+          "batching or contracting dimensions are out of range or repeated") ||
       !CheckPaired(check, lhs_batch, rhs_batch) || !CheckPaired(check, lhs_contract, rhs_contract))
     return;
   Dims dims;
   for (int64_t i : lhs_batch) dims.push_back(lhs.dims[size_t(i)]);
-  for (const Dims& rest :
-       {Rest(lhs, lhs_batch, lhs_contract), Rest(rhs, rhs_batch, rhs_contract)})
+  for (const Dims& rest : {Rest(lhs, lhs_batch, lhs_contract), Rest(rhs, rhs_batch, rhs_contract)})
     dims.insert(dims.end(), rest.begin(), rest.end());
   check.Require(op.type().dims == dims,
                 "the result is not batch, lhs and rhs dimensions in this order");
@@ -113,8 +112,8 @@ void CheckConvolution(OpCheck& check) {
                     out[size_t(out_feature)] == out_features,
                 "the result's batch or features are wrong");
   for (size_t i = 0; i < n; ++i) {
-    const auto size = WindowedSize(
-        in[size_t(in_spatial[i])], {kernel[size_t(kernel_spatial[i])], strides[i], padding[2 * i],
+    const auto size = WindowedSize(in[size_t(in_spatial[i])],
+                                   {kernel[size_t(kernel_spatial[i])], strides[i], padding[2 * i],
                                     padding[2 * i + 1], lhs_dilation[i], rhs_dilation[i]});
     check.Require(size.has_value(), "window, stride or dilation below 1, or beyond all memory");
     check.Require(!size || *size == out[size_t(out_spatial[i])],

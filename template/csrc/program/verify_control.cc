@@ -20,9 +20,9 @@ std::vector<Type> ResultTypes(const Op& op) {
 void CheckBranches(OpCheck& check) {
   const Op& op = check.op();
   const DType index = op.code == OpCode::kIf ? DType::kPred : DType::kS32;
-  check.Require(IsScalar(op.operand_type(0), index),
-                op.code == OpCode::kIf ? "the predicate is not a boolean scalar"
-                                       : "the index is not an i32 scalar");
+  check.Require(IsScalar(op.operand_type(0), index), op.code == OpCode::kIf
+                                                         ? "the predicate is not a boolean scalar"
+                                                         : "the index is not an i32 scalar");
   check.Require(!op.regions.empty(), "there are no branches");
   const std::vector<Type> results = ResultTypes(op);
   for (const auto& branch : op.regions)
@@ -49,9 +49,9 @@ void CheckTuple(OpCheck& check) {
   }
   const Type& tuple = op.operand_type(0);
   const int64_t index = op.Int("index");
-  if (check.Require(tuple.kind == TypeKind::kTuple && index >= 0 &&
-                        size_t(index) < tuple.elements.size(),
-                    "the operand is no tuple with that many elements"))
+  if (check.Require(
+          tuple.kind == TypeKind::kTuple && index >= 0 && size_t(index) < tuple.elements.size(),
+          "the operand is no tuple with that many elements"))
     check.Require(tuple.elements[size_t(index)] == op.type(),
                   "the result is not of the element's type");
 }
@@ -59,8 +59,7 @@ void CheckTuple(OpCheck& check) {
 void CheckCustomCall(OpCheck& check) {
   const Op& op = check.op();
   for (std::string_view name : {"operand_layouts", "result_layouts"}) {
-    const size_t count =
-        name == "operand_layouts" ? op.operands.size() : op.results.size();
+    const size_t count = name == "operand_layouts" ? op.operands.size() : op.results.size();
     const auto& layouts = std::get<std::vector<Attribute>>(op.Find(name)->value);
     check.Require(layouts.empty() || layouts.size() == count ||
                       (op.results.size() == 1 && op.type().kind == TypeKind::kTuple),

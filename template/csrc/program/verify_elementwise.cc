@@ -1,6 +1,6 @@
-#include "program/verify_op.h"
-
 #include <algorithm>
+
+#include "program/verify_op.h"
 
 namespace PJRT_PLUGIN_NS::program {
 namespace {
@@ -83,8 +83,9 @@ void CheckSelectOrClamp(OpCheck& check) {
     check.Require(value == op.operand_type(2), "the values are not of one type");
     check.Require(op.operand_type(0).dtype == DType::kPred, "the predicate is not boolean");
   } else {
-    check.Require(op.operand_type(0).dtype == value.dtype && op.operand_type(2).dtype == value.dtype,
-                  "the bounds are not of the operand's element type");
+    check.Require(
+        op.operand_type(0).dtype == value.dtype && op.operand_type(2).dtype == value.dtype,
+        "the bounds are not of the operand's element type");
     check.Require(op.operand_type(2).rank() == 0 || op.operand_type(2).dims == value.dims,
                   "max is neither a scalar nor of the operand's shape");
   }

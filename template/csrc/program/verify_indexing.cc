@@ -23,7 +23,8 @@ void CheckDynamicSlice(OpCheck& check) {
   CheckStarts(check, Operands(op, 1), operand.rank());
   check.Require(op.type() == Type::Tensor(operand.dtype, sizes),
                 "the result is not of the type of the slice");
-  if (!check.Require(sizes.size() == operand.dims.size(), "slice_sizes do not fit the rank")) return;
+  if (!check.Require(sizes.size() == operand.dims.size(), "slice_sizes do not fit the rank"))
+    return;
   for (size_t i = 0; i < sizes.size(); ++i)
     check.Require(sizes[i] >= 0 && sizes[i] <= operand.dims[i], "a slice exceeds the operand");
 }
@@ -41,9 +42,10 @@ void CheckDynamicUpdateSlice(OpCheck& check) {
     check.Require(update.dims[i] <= operand.dims[i], "the update exceeds the operand");
 }
 
-// How gather and scatter address windows of an operand: `window` are the dimensions of the result (the updates) that
-// lie within a window, `inserted` and `batching` those of the operand that a window lacks, `map` those that the index
-// vector addresses. The windows' sizes in the operand, dims lacking removed, come out; or nothing, when checks failed.
+// How gather and scatter address windows of an operand: `window` are the dimensions of the result
+// (the updates) that lie within a window, `inserted` and `batching` those of the operand that a
+// window lacks, `map` those that the index vector addresses. The windows' sizes in the operand,
+// dims lacking removed, come out; or nothing, when checks failed.
 struct Windows {
   const Type& operand;
   const Type& indices;
@@ -78,21 +80,21 @@ bool CheckWindows(OpCheck& check, const Windows& w) {
       !check.Require(int64_t(w.window.size() + lacking.size()) == rank,
                      "the window dimensions and those lacking are not all of the operand's"))
     return false;
-  const int64_t vector_size = w.index_vector_dim == w.indices.rank()
-                                  ? 1
-                                  : w.indices.dims[size_t(w.index_vector_dim)];
+  const int64_t vector_size =
+      w.index_vector_dim == w.indices.rank() ? 1 : w.indices.dims[size_t(w.index_vector_dim)];
   check.Require(int64_t(w.map.size()) == vector_size,
                 "the index vector has another size than the dimensions that it addresses");
   for (size_t i = 0; i < w.batching.size(); ++i)
-    check.Require(w.operand.dims[size_t(w.batching[i])] ==
-                      w.indices.dims[size_t(w.indices_batching[i])],
-                  "the batching dimensions of operand and indices differ in size");
+    check.Require(
+        w.operand.dims[size_t(w.batching[i])] == w.indices.dims[size_t(w.indices_batching[i])],
+        "the batching dimensions of operand and indices differ in size");
   // The other dimensions of the result are those of the indices without the index vector.
   Dims batch_dims;
   for (int64_t i = 0; i < w.batch.rank(); ++i)
     if (!Contains(w.window, i)) batch_dims.push_back(w.batch.dims[size_t(i)]);
   Dims index_dims = w.indices.dims;
-  if (w.index_vector_dim < w.indices.rank()) index_dims.erase(index_dims.begin() + w.index_vector_dim);
+  if (w.index_vector_dim < w.indices.rank())
+    index_dims.erase(index_dims.begin() + w.index_vector_dim);
   return check.Require(batch_dims == index_dims,
                        "the dimensions outside of the windows are not those of the indices");
 }
@@ -112,7 +114,8 @@ void CheckGather(OpCheck& check) {
                         op.Int("index_vector_dim")};
   check.Require(op.type().dtype == operand.dtype, "operand and result differ in element type");
   if (!CheckWindows(check, windows)) return;
-  if (!check.Require(sizes.size() == operand.dims.size(), "slice_sizes do not fit the rank")) return;
+  if (!check.Require(sizes.size() == operand.dims.size(), "slice_sizes do not fit the rank"))
+    return;
   size_t window = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     check.Require(sizes[i] >= 0 && sizes[i] <= operand.dims[i], "a slice exceeds the operand");
@@ -153,9 +156,8 @@ void CheckScatter(OpCheck& check) {
   size_t window = 0;
   for (size_t i = 0; i < windows.operand.dims.size(); ++i) {
     if (Contains(windows.inserted, int64_t(i)) || Contains(windows.batching, int64_t(i))) continue;
-    check.Require(
-        windows.batch.dims[size_t(windows.window[window++])] <= windows.operand.dims[i],
-        "an update's window exceeds the input");
+    check.Require(windows.batch.dims[size_t(windows.window[window++])] <= windows.operand.dims[i],
+                  "an update's window exceeds the input");
   }
   const std::vector<Type> elements = ElementTypes(inputs);
   std::vector<Type> arguments = elements;

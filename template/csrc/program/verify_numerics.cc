@@ -41,7 +41,8 @@ void CheckFft(OpCheck& check) {
   check.Require(backend::DTypeBits(from.dtype) * (type == FftType::kRfft ? 2 : 1) ==
                     backend::DTypeBits(to.dtype) * (type == FftType::kIrfft ? 2 : 1),
                 "operand and result differ in precision");
-  // The real side has the lengths; of the complex side of a real transform, half of the last is kept.
+  // The real side has the lengths; of the complex side of a real transform, half of the last is
+  // kept.
   Dims real = type == FftType::kIrfft ? to.dims : from.dims;
   const Dims& other = type == FftType::kIrfft ? from.dims : to.dims;
   const size_t outer = real.size() - lengths.size();
@@ -55,9 +56,9 @@ void CheckFft(OpCheck& check) {
 void CheckRng(OpCheck& check) {
   const Op& op = check.op();
   const Type& shape = op.operand_type(2);
-  check.Require(IsScalar(op.operand_type(0), op.type().dtype) &&
-                    op.operand_type(1) == op.operand_type(0),
-                "the bounds are not scalars of the result's element type");
+  check.Require(
+      IsScalar(op.operand_type(0), op.type().dtype) && op.operand_type(1) == op.operand_type(0),
+      "the bounds are not scalars of the result's element type");
   check.Require(backend::IsInt(shape.dtype) && shape.dims == Dims{op.type().rank()},
                 "the shape is not one integer a dimension of the result");
 }

@@ -37,8 +37,8 @@ std::vector<Type> ElementTypes(std::span<Value* const> values) {
 std::optional<int64_t> WindowedSize(int64_t size, const WindowDim& w) {
   constexpr int64_t kMost = int64_t{1} << 31;  // products of two stay in range
   if (w.size < 0 || w.stride < 1 || w.base_dilation < 1 || w.window_dilation < 1 ||
-      std::max({size, w.size, w.stride, w.base_dilation, w.window_dilation,
-                std::abs(w.padding_low), std::abs(w.padding_high)}) >= kMost)
+      std::max({size, w.size, w.stride, w.base_dilation, w.window_dilation, std::abs(w.padding_low),
+                std::abs(w.padding_high)}) >= kMost)
     return std::nullopt;
   const int64_t dilated = size == 0 ? 0 : (size - 1) * w.base_dilation + 1;
   const int64_t padded = w.padding_low + dilated + w.padding_high;

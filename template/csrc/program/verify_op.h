@@ -1,8 +1,9 @@
 #ifndef PROGRAM_VERIFY_OP_H_
 #define PROGRAM_VERIFY_OP_H_
 
-// The specification's constraints on one op's types, attributes and regions, one function a family. Operand counts,
-// attribute kinds and blocks' terminators have been checked before, so that all may be indexed.
+// The specification's constraints on one op's types, attributes and regions, one function a family.
+// Operand counts, attribute kinds and blocks' terminators have been checked before, so that all may
+// be indexed.
 
 #include <cstdint>
 #include <initializer_list>
@@ -27,7 +28,8 @@ class OpCheck {
   // The program may be right, but this front end does not take it.
   bool unsupported() const { return unsupported_; }
 
-  // Notes `problem`, a constant text, unless `condition`; gives the condition back so that a check may stop there.
+  // Notes `problem`, a constant text, unless `condition`; gives the condition back so that a check
+  // may stop there.
   bool Require(bool condition, std::string_view problem) {
     if (!condition && problem_.empty()) problem_ = problem;
     return condition;
@@ -66,14 +68,14 @@ std::optional<int64_t> WindowedSize(int64_t size, const WindowDim& window);
 
 // ---- Families ----
 
-void CheckElementwise(OpCheck& check);   // verify_elementwise.cc
-void CheckShapeOp(OpCheck& check);       // verify_shape.cc: broadcast, reshape, slice, pad, ...
-void CheckIndexing(OpCheck& check);      // verify_indexing.cc: gather, scatter, dynamic slices
-void CheckReduction(OpCheck& check);     // verify_reduction.cc: reduce, windows, sort, map
-void CheckContraction(OpCheck& check);   // verify_contraction.cc: dot, convolution
-void CheckNumerics(OpCheck& check);      // verify_numerics.cc: linear algebra, fft, rng, batch norm
-void CheckControlFlow(OpCheck& check);   // verify_control.cc: while, case, if, tuples, barrier
-void CheckCollective(OpCheck& check);    // verify_collective.cc: between devices, Shardy
+void CheckElementwise(OpCheck& check);  // verify_elementwise.cc
+void CheckShapeOp(OpCheck& check);      // verify_shape.cc: broadcast, reshape, slice, pad, ...
+void CheckIndexing(OpCheck& check);     // verify_indexing.cc: gather, scatter, dynamic slices
+void CheckReduction(OpCheck& check);    // verify_reduction.cc: reduce, windows, sort, map
+void CheckContraction(OpCheck& check);  // verify_contraction.cc: dot, convolution
+void CheckNumerics(OpCheck& check);     // verify_numerics.cc: linear algebra, fft, rng, batch norm
+void CheckControlFlow(OpCheck& check);  // verify_control.cc: while, case, if, tuples, barrier
+void CheckCollective(OpCheck& check);   // verify_collective.cc: between devices, Shardy
 
 }  // namespace PJRT_PLUGIN_NS::program
 

@@ -63,8 +63,8 @@ void CheckWindowed(OpCheck& check, const Dims& dims, const Dims& result) {
                      "the window is not given for each dimension"))
     return;
   for (size_t i = 0; i < rank; ++i) {
-    const auto size = WindowedSize(dims[i], {sizes[i], strides[i], padding[2 * i],
-                                             padding[2 * i + 1], base[i], window[i]});
+    const auto size = WindowedSize(
+        dims[i], {sizes[i], strides[i], padding[2 * i], padding[2 * i + 1], base[i], window[i]});
     check.Require(size.has_value(), "window, stride or dilation below 1, or beyond all memory");
     check.Require(!size || *size == result[i], "the result is not of the number of windows");
   }
@@ -109,9 +109,9 @@ void CheckMap(OpCheck& check) {
                 "dimensions are not all dimensions");
   for (const Value* operand : op.operands)
     check.Require(operand->type.dims == op.type().dims, "operands and result differ in shape");
-  check.Require(HasSignature(*op.regions[0], ElementTypes(op.operands),
-                             {Type::Tensor(op.type().dtype, {})}),
-                "the computation does not map one element of each input to one of the result");
+  check.Require(
+      HasSignature(*op.regions[0], ElementTypes(op.operands), {Type::Tensor(op.type().dtype, {})}),
+      "the computation does not map one element of each input to one of the result");
 }
 
 }  // namespace

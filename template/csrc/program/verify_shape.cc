@@ -13,9 +13,9 @@ void CheckBroadcast(OpCheck& check) {
   const Op& op = check.op();
   const Type& operand = op.operand_type(0);
   const Ints& dims = op.IntList("broadcast_dimensions");
-  if (!check.Require(int64_t(dims.size()) == operand.rank() &&
-                         AreDistinctDims(dims, op.type().rank()),
-                     "broadcast_dimensions do not give each operand dimension one of the result"))
+  if (!check.Require(
+          int64_t(dims.size()) == operand.rank() && AreDistinctDims(dims, op.type().rank()),
+          "broadcast_dimensions do not give each operand dimension one of the result"))
     return;
   for (size_t i = 0; i < dims.size(); ++i)
     check.Require(operand.dims[i] == 1 || operand.dims[i] == op.type().dims[size_t(dims[i])],
@@ -33,7 +33,8 @@ void CheckTranspose(OpCheck& check) {
   const Op& op = check.op();
   const Dims& dims = op.operand_type(0).dims;
   const Ints& permutation = op.IntList("permutation");
-  if (!check.Require(permutation.size() == dims.size() && op.type().rank() == int64_t(dims.size()) &&
+  if (!check.Require(permutation.size() == dims.size() &&
+                         op.type().rank() == int64_t(dims.size()) &&
                          AreDistinctDims(permutation, int64_t(dims.size())),
                      "permutation is none of the operand's dimensions"))
     return;
@@ -53,9 +54,9 @@ void CheckSlice(OpCheck& check) {
                      "start, limit and stride are not given for each dimension"))
     return;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (!check.Require(starts[i] >= 0 && starts[i] <= limits[i] && limits[i] <= dims[i] &&
-                           strides[i] >= 1,
-                       "not 0 <= start <= limit <= size with a positive stride"))
+    if (!check.Require(
+            starts[i] >= 0 && starts[i] <= limits[i] && limits[i] <= dims[i] && strides[i] >= 1,
+            "not 0 <= start <= limit <= size with a positive stride"))
       return;
     const int64_t length = limits[i] - starts[i];
     check.Require(op.type().dims[i] == length / strides[i] + (length % strides[i] != 0),
