@@ -116,6 +116,16 @@ inline const char* FirstMissing(const Entry& entry, const void* args) {
   return nullptr;
 }
 
+// Whether `args` can be handed on as they are. Inlined with a constant entry this is a handful of
+// comparisons; everything else is for Run to sort out.
+inline bool Fits(const Entry& entry, const void* args) {
+  if (args == nullptr || CallerSize(entry, args) < entry.size) return false;
+  if (FirstMissing(entry, args) != nullptr) return false;
+  if (entry.nested == nullptr) return true;
+  const void* nested = LoadPointer(args, entry.nested_offset);
+  return nested == nullptr || CallerSize(*entry.nested, nested) >= entry.nested->size;
+}
+
 // The call with a nested struct of full size; `args` is of full size.
 inline PJRT_Error* RunWithNested(const Entry& entry, void* args, Call call) {
   void* const original = LoadPointer(args, entry.nested_offset);
@@ -182,9 +192,16 @@ struct Guard<kFunction> {
 
   static PJRT_Error* Call(Args* args) noexcept {
     trace::Scope scope(kEntry<Args>.name);
-    return scope.Finish(
-        Run(kEntry<Args>, args, [](void* full) { return kFunction(static_cast<Args*>(full)); }));
+    if (!Fits(kEntry<Args>, args)) return scope.Finish(Run(kEntry<Args>, args, &Forward));
+    try {
+      return scope.Finish(kFunction(args));
+    } catch (...) {
+      return scope.Finish(FromException(kEntry<Args>.name));
+    }
   }
+
+ private:
+  static PJRT_Error* Forward(void* args) { return kFunction(static_cast<Args*>(args)); }
 };
 
 template <class Args, void (*kFunction)(Args*)>
