@@ -57,7 +57,11 @@ PJRT_KERNEL_INLINE float Expm1(float x) {
   return Select(x0 == 0.0f, x0, y);
 }
 
-PJRT_KERNEL_INLINE float Logistic(float x) { return 1.0f / (1.0f + Exp(-x)); }
+// On the negative side by exp(x), which is exact down to the denormals where exp(-x) overflows.
+PJRT_KERNEL_INLINE float Logistic(float x) {
+  const float e = Exp(-__builtin_fabsf(x));
+  return Select(x < 0.0f, e, 1.0f) / (1.0f + e);
+}
 
 PJRT_KERNEL_INLINE float Tanh(float x) {
   const float a = __builtin_fabsf(x);
@@ -174,7 +178,7 @@ PJRT_KERNEL_INLINE float Atan2(float y, float x) {
   float t = p * z * q + q;
   t = Select(steep, 1.57079637f - t, t);
   t = Select(BitCast<int32_t>(x) < 0, 3.14159274f - t, t);
-  t = Select(x != x || y != y, kNaN, t);
+  t = Select((x != x) | (y != y), kNaN, t);
   return __builtin_copysignf(t, y);
 }
 
@@ -212,20 +216,17 @@ PJRT_KERNEL_INLINE float Pow(float x, float y) {
   const int64_t n = BitCast<int64_t>(shifted) - BitCast<int64_t>(kMagic);
   float w = float(q * BitCast<double>((n + 1023) << 52));
   // Zero and infinite bases, infinite exponents.
+  const float ay = __builtin_fabsf(y);
   const bool up = (ax > 1.0f) == (y > 0.0f);
-  w = Select(ax == 0.0f || ax == kInf || __builtin_fabsf(y) == kInf, up ? kInf : 0.0f, w);
+  w = Select((ax == 0.0f) | (ax == kInf) | (ay == kInf), Select(up, kInf, 0.0f), w);
   // The sign, and negative bases with a fractional exponent.
-  const bool huge = !(__builtin_fabsf(y) < 8388608.0f);  // whole; even from twice that on
-  const float ys = Select(huge, 0.0f, y);
-  const float rounded = float(int32_t(ys));
-  const bool whole = rounded == ys;
-  const bool odd = huge ? __builtin_fabsf(y) < 16777216.0f && (BitCast<uint32_t>(y) & 1) != 0
-                        : whole && (int32_t(ys) & 1) != 0;
-  const bool negative = BitCast<int32_t>(x) < 0;
-  w = Select(negative && odd, -w, w);
-  w = Select(negative && !whole && x != 0.0f && ax != kInf, kNaN, w);
-  w = Select(x != x || y != y, kNaN, w);
-  return Select(y == 0.0f || x == 1.0f || (x == -1.0f && __builtin_fabsf(y) == kInf), 1.0f, w);
+  const double yd = y, half = 0.5 * yd;
+  const bool whole = (yd + kMagic) - kMagic == yd;
+  const bool odd = whole & ((half + kMagic) - kMagic != half);
+  w = Select(odd, __builtin_copysignf(w, x), w);
+  w = Select((x < 0.0f) & (ax != kInf) & !whole, kNaN, w);
+  w = Select((x != x) | (y != y), kNaN, w);
+  return Select((y == 0.0f) | (x == 1.0f) | ((x == -1.0f) & (ay == kInf)), 1.0f, w);
 }
 
 PJRT_KERNEL_INLINE float Cbrt(float x) {

@@ -368,6 +368,11 @@ struct Rsqrt : Base {
   PJRT_KERNEL_INLINE static double Apply(double x) { return 1.0 / __builtin_sqrt(x); }
 };
 
+inline double LogisticF64(double x) {
+  const double e = ::exp(-__builtin_fabs(x));
+  return (x < 0 ? e : 1.0) / (1.0 + e);
+}
+
 #define PJRT_KERNEL_MATH(Name, f32, f64)                              \
   struct Name : MathBase {                                            \
     PJRT_KERNEL_INLINE static float Apply(float x) { return f32; }    \
@@ -377,7 +382,7 @@ PJRT_KERNEL_MATH(Exponential, math::Exp(x), ::exp(x))
 PJRT_KERNEL_MATH(ExponentialMinusOne, math::Expm1(x), ::expm1(x))
 PJRT_KERNEL_MATH(Log, math::Log(x), ::log(x))
 PJRT_KERNEL_MATH(LogPlusOne, math::Log1p(x), ::log1p(x))
-PJRT_KERNEL_MATH(Logistic, math::Logistic(x), 1.0 / (1.0 + ::exp(-x)))
+PJRT_KERNEL_MATH(Logistic, math::Logistic(x), LogisticF64(x))
 PJRT_KERNEL_MATH(Tanh, math::Tanh(x), ::tanh(x))
 PJRT_KERNEL_MATH(Cbrt, math::Cbrt(x), ::cbrt(x))
 #undef PJRT_KERNEL_MATH
