@@ -444,13 +444,16 @@ std::string ToString(const Mesh& mesh) {
 }
 
 std::string ToString(const AttributeList& list) {
-  return "{" +
-         Join(list,
-              [](const NamedAttribute& one) {
-                return (IsBare(one.name) ? one.name : Quoted(one.name)) + " = " +
-                       ToString(one.value);
-              }) +
-         "}";
+  // Integers lose their width in the IR; XLA reads this one as an i32.
+  const auto value = [](const NamedAttribute& one) {
+    const auto* number = one.value.As<int64_t>();
+    return one.name == "tf.aliasing_output" && number != nullptr ? Int32(*number)
+                                                                 : ToString(one.value);
+  };
+  const auto pair = [&](const NamedAttribute& one) {
+    return (IsBare(one.name) ? one.name : Quoted(one.name)) + " = " + value(one);
+  };
+  return "{" + Join(list, pair) + "}";
 }
 
 std::string ToString(const Attribute& attribute) {

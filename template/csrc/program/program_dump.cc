@@ -1,19 +1,23 @@
 // Prints a program that a framework sent, as this plugin reads it: MLIR in generic form.
 //
-//   program_dump FILE          as read
+//   program_dump FILE               as read
+//   program_dump --passes FILE      after the passes
 //   program_dump --locations FILE   one line an op: name, types, source location
 
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 
+#include "program/passes.h"
 #include "program/read.h"
+#include "program/verify.h"
 
 namespace {
 
-using PJRT_PLUGIN_NS::program::Block;
+using PJRT_PLUGIN_NS::backend::Status;
+using namespace PJRT_PLUGIN_NS::program;
 
 void PrintLocations(const Block& block) {
   for (const auto& op : block.ops) {
@@ -22,30 +26,37 @@ void PrintLocations(const Block& block) {
   }
 }
 
+Status Dump(std::string_view option, std::string_view code) {
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(auto module, ReadProgram(code));
+  if (option == "--passes") {
+    PJRT_PLUGIN_RETURN_IF_ERROR(RunPasses(*module));
+    PJRT_PLUGIN_RETURN_IF_ERROR(Verify(*module).Annotated("after the passes"));
+  }
+  if (option == "--locations") {
+    for (const auto& function : module->functions) PrintLocations(function->body);
+  } else {
+    std::fputs(ToString(*module).c_str(), stdout);
+  }
+  return {};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool locations = argc == 3 && std::strcmp(argv[1], "--locations") == 0;
-  if (argc != 2 && !locations) {
-    std::fprintf(stderr, "usage: program_dump [--locations] FILE\n");
+  const std::string_view option = argc == 3 ? argv[1] : "";
+  if (argc < 2 || argc > 3 || (argc == 3 && option != "--passes" && option != "--locations")) {
+    std::fprintf(stderr, "usage: program_dump [--passes | --locations] FILE\n");
     return 2;
   }
-  std::ifstream file(argv[argc - 1], std::ios::binary);
+  const char* path = argv[argc - 1];
+  std::ifstream file(path, std::ios::binary);
   if (!file) {
-    std::fprintf(stderr, "%s: cannot be read\n", argv[argc - 1]);
+    std::fprintf(stderr, "%s: cannot be read\n", path);
     return 2;
   }
   const std::string code{std::istreambuf_iterator<char>(file), {}};
-  auto module = PJRT_PLUGIN_NS::program::ReadProgram(code);
-  if (!module.ok()) {
-    std::fprintf(stderr, "%s: %s\n", argv[argc - 1],
-                 std::string(module.status().message()).c_str());
-    return 1;
-  }
-  if (locations) {
-    for (const auto& function : (*module)->functions) PrintLocations(function->body);
-  } else {
-    std::fputs(ToString(**module).c_str(), stdout);
-  }
-  return 0;
+  const Status status = Dump(option, code);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s: %s\n", path, std::string(status.message()).c_str());
+  return 1;
 }

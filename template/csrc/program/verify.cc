@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "program/call_graph.h"
 #include "program/op_table.h"
 #include "program/print_attributes.h"
 #include "program/verify_op.h"
@@ -276,7 +277,6 @@ class Verifier {
       fits = type.elements[i] ==
              (i < type.num_inputs ? op.operand_type(i) : op.type(i - type.num_inputs));
     if (!fits) return Wrong(op, "function " + callee + " is of the type " + ToString(type));
-    calls_[caller_].push_back(callee);
     return {};
   }
 
@@ -286,39 +286,25 @@ class Verifier {
       const auto* name = one.As<std::string>();
       if (name == nullptr || !functions_.contains(*name))
         return Wrong(op, "a called computation is no function of the program");
-      calls_[caller_].push_back(*name);
     }
     OpCheck check(op);
     CheckControlFlow(check);
     return check.problem().empty() ? Status() : Wrong(op, check.problem());
   }
 
-  // Takes away functions that call none that is left, until nothing goes any more.
   Status CheckNoRecursion() {
-    std::unordered_map<std::string_view, size_t> open_calls;
-    std::unordered_map<std::string_view, std::vector<std::string_view>> callers;
-    for (const auto& [caller, callees] : calls_) {
-      open_calls[caller] = callees.size();
-      for (const std::string& callee : callees) callers[callee].push_back(caller);
-    }
-    std::vector<std::string_view> ready;
-    for (const auto& [name, function] : functions_)
-      if (!open_calls.contains(name)) ready.push_back(name);
-    size_t done = 0;
-    for (; done < ready.size(); ++done)
-      for (std::string_view caller : callers[ready[done]])
-        if (--open_calls[caller] == 0) ready.push_back(caller);
-    if (done == functions_.size()) return {};
-    for (const auto& [caller, left] : open_calls)
-      if (left != 0)
-        return backend::InvalidArgument("function " + std::string(caller) +
+    const std::vector<Function*> order = CalleesFirst(module_);
+    if (order.size() == module_.functions.size()) return {};
+    const std::unordered_set<const Function*> done(order.begin(), order.end());
+    for (const auto& function : module_.functions)
+      if (!done.contains(function.get()))
+        return backend::InvalidArgument("function " + function->name +
                                         " calls itself, directly or through others");
     return {};
   }
 
   const Module& module_;
   std::unordered_map<std::string_view, const Function*> functions_;
-  std::unordered_map<std::string, std::vector<std::string>> calls_;
   std::unordered_set<const Value*> visible_;
   std::string caller_;  // the function being checked
 };

@@ -12,7 +12,9 @@
 
 namespace PJRT_PLUGIN_NS::program {
 
-// INVALID_ARGUMENT names the op, its types, its location and what is wrong. After OK:
+// INVALID_ARGUMENT names the op, its types, its location and what is wrong; UNIMPLEMENTED what is
+// right but not taken: shapes known only at run time, computations that change the element type.
+// After OK:
 //   - there is a function main; names of functions are unique; calls name functions that exist and
 //   fit, and never
 //     themselves, directly or indirectly
