@@ -149,7 +149,7 @@ def _check_jax(report: Report) -> None:
                 f"{_config.PLATFORM} to it"
             )
             return
-        report.devices = ", ".join(map(str, jax.devices(_config.PLATFORM)))
+        report.devices = ", ".join(map(repr, jax.devices(_config.PLATFORM)))
     except Exception as error:  # the doctor reports, whatever it is
         cause = " ".join(str(error).split())
         report.problems.append(f"{type(error).__name__}: {cause}")
