@@ -31,7 +31,7 @@ constexpr size_t kStackPointers = 24;
 const std::array<int, 512>& KernelsByOp() {
   static const std::array<int, 512> table = [] {
     std::map<std::string_view, int> kernels;
-#define PJRT_PLUGIN_KERNEL(name, arity, dtypes) kernels[#name] = int(ElementwiseOp::name);
+#define PJRT_PLUGIN_KERNEL(name, arity, dtypes) kernels["k" #name] = int(ElementwiseOp::k##name);
 #include "reference/kernels/elementwise.inc"
 #undef PJRT_PLUGIN_KERNEL
     std::array<int, 512> by_op;

@@ -35,7 +35,6 @@ constexpr std::pair<OpCode, Lowering> kLowerings[] = {
     {OpCode::kReplicaId, LowerReplicaId},
     {OpCode::kReshape, LowerReshape},
     {OpCode::kReverse, LowerReverse},
-    {OpCode::kRngBitGenerator, LowerRngBitGenerator},
     {OpCode::kScatter, LowerScatter},
     {OpCode::kSdyManualComputation, LowerManualComputation},
     {OpCode::kSdyShardingConstraint, LowerIdentity},

@@ -46,9 +46,6 @@ Status LowerWhile(PlanBuilder& b, const Op& op);
 Status LowerCase(PlanBuilder& b, const Op& op);
 Status LowerIf(PlanBuilder& b, const Op& op);
 
-// plan_rng.cc
-Status LowerRngBitGenerator(PlanBuilder& b, const Op& op);
-
 // plan_collective.cc
 Status LowerAllReduce(PlanBuilder& b, const Op& op);
 Status LowerReduceScatter(PlanBuilder& b, const Op& op);

@@ -6,35 +6,16 @@
 // only when something other than a manual computation of the same sharding wants it, and each device keeps its part
 // of a sharded result. So shard_map runs at full speed, and automatic partitioning is right though not fast.
 
-#include <optional>
-
 #include "backend/status.h"
 #include "generated/config.h"
-#include "program/ir.h"
 #include "reference/plan_builder.h"
 
 namespace PJRT_PLUGIN_NS::reference {
 
-// A tensor that a mesh splits.
-struct Split {
-  program::Sharding sharding;
-  Dims local_dims;
-};
-
-// The split that attribute sdy.sharding of argument or result `index` asks for; nothing when it is not split.
-// INVALID_ARGUMENT when a dimension does not divide evenly or the mesh is unknown.
-Result<std::optional<Split>> SplitOf(const program::Module& module,
-                                     const Partitioning& partitioning,
-                                     const std::vector<program::AttributeList>& attributes,
-                                     size_t index, const Type& type);
-// The same for a sharding at hand.
-Result<std::optional<Split>> SplitOf(const program::Module& module, const Partitioning& partitioning,
-                                     const program::Sharding& sharding, const Type& type);
-
 // The whole of a value of which the devices hold parts; emits a gather over all of them.
 Result<View> Unshard(PlanBuilder& b, const Value* value, const PlanBuilder::Shard& shard);
 // This device's part of a value.
-Result<View> LocalView(PlanBuilder& b, const Value* value, const program::Sharding& sharding);
+Result<View> LocalView(PlanBuilder& b, const Value* value, const Split& split);
 
 }  // namespace PJRT_PLUGIN_NS::reference
 

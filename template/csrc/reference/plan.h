@@ -60,9 +60,12 @@ struct Frame {
   }
 };
 
+struct Sequence;
+
 struct Step {
-  std::string text;  // for the dump: "%7 = dot(%3, %5) f32[512,512]"
+  std::string text;  // for the dump: "%7 = dot_general tensor<512x512xf32> (%3, %5)"
   std::function<Status(const Frame&)> run;
+  std::vector<std::shared_ptr<const Sequence>> nested;  // of control flow, for the dump
 };
 
 struct Sequence {

@@ -32,8 +32,9 @@ const program::Attribute* FindAttribute(const program::AttributeList& list, std:
 
 }  // namespace
 
-PlanBuilder::PlanBuilder(const program::Module& module, const Partitioning& partitioning)
-    : module_(module), partitioning_(partitioning), fusion_(*this) {}
+PlanBuilder::PlanBuilder(const program::Module& module, const Partitioning& partitioning,
+                         int threads)
+    : module_(module), partitioning_(partitioning), threads_(threads), fusion_(*this) {}
 
 std::string PlanBuilder::Describe(const Op& op) {
   std::string where = program::ToString(*op.location);
@@ -164,8 +165,16 @@ void PlanBuilder::Emit(std::string text, Uses uses, Run run) {
   for (auto [operand, result] : uses.in_place) plan_.in_place.push_back({operand, result, position_});
   Sequence& sequence = regions_.empty() ? plan_.body : regions_.back().sequence;
   sequence.steps.push_back(Step{list(uses.writes) + " = " + text + " (" + list(uses.reads) + ")",
-                                std::move(run)});
+                                std::move(run),
+                                {}});
   ++position_;
+}
+
+void PlanBuilder::EmitControl(const Op& op, Uses uses,
+                              std::vector<std::shared_ptr<const Sequence>> nested, Run run) {
+  Emit(op, std::move(uses), std::move(run));
+  Sequence& sequence = regions_.empty() ? plan_.body : regions_.back().sequence;
+  sequence.steps.back().nested = std::move(nested);
 }
 
 void PlanBuilder::EmitCopy(const View& from, const View& to) {
@@ -344,7 +353,7 @@ Status PlanBuilder::BindArguments(const program::Function& main) {
     plan_.arguments.push_back(PlanArgument{id, bytes, std::nullopt, false});
     View view{id, value->type.dtype, 0, dims, DenseStrides(dims)};
     if (split) {
-      shards_[value] = Shard{split->sharding, std::move(view)};
+      shards_[value] = Shard{*split, std::move(view)};
     } else {
       views_[value] = std::move(view);
     }
@@ -386,7 +395,7 @@ Status PlanBuilder::BindOutputs(const program::Function& main) {
         SplitOf(module_, partitioning_, main.result_attributes, k, value->type));
     View view;
     if (split) {
-      PJRT_PLUGIN_ASSIGN_OR_RETURN(view, LocalView(*this, value, split->sharding));
+      PJRT_PLUGIN_ASSIGN_OR_RETURN(view, LocalView(*this, value, *split));
     } else {
       PJRT_PLUGIN_ASSIGN_OR_RETURN(view, ViewOf(value));
     }

@@ -24,6 +24,7 @@
 #include "program/ir.h"
 #include "reference/fuse_elementwise.h"
 #include "reference/plan.h"
+#include "reference/split.h"
 #include "reference/view.h"
 
 namespace PJRT_PLUGIN_NS::reference {
@@ -40,17 +41,12 @@ struct Uses {
   std::vector<std::pair<BufferId, BufferId>> in_place = {};
 };
 
-// How a program is spread over devices.
-struct Partitioning {
-  int num_replicas = 1;
-  int num_partitions = 1;
-};
-
 class PlanBuilder {
  public:
   using Run = std::function<Status(const Frame&)>;
 
-  PlanBuilder(const program::Module& module, const Partitioning& partitioning);
+  // `threads` is what the plan may count on at run time.
+  PlanBuilder(const program::Module& module, const Partitioning& partitioning, int threads);
 
   // The plan of the module's main function, buffers assigned. UNIMPLEMENTED names the operation, its types and its
   // source location.
@@ -77,6 +73,9 @@ class PlanBuilder {
 
   void Emit(const Op& op, Uses uses, Run run);
   void Emit(std::string text, Uses uses, Run run);
+  // A step that runs `nested` sequences; they are shown in the dump.
+  void EmitControl(const Op& op, Uses uses, std::vector<std::shared_ptr<const Sequence>> nested,
+                   Run run);
   // A step that copies one view onto another of the same dimensions.
   void EmitCopy(const View& from, const View& to);
   // An estimate for the cost analysis.
@@ -102,6 +101,7 @@ class PlanBuilder {
 
   const program::Module& module() const { return module_; }
   const Partitioning& partitioning() const { return partitioning_; }
+  int threads() const { return threads_; }
   // A number for the next collective of the program.
   int NextCollective() {
     plan_.has_collectives = true;
@@ -109,7 +109,7 @@ class PlanBuilder {
   }
   // The part of a sharded value that this device holds, where it is known; see partition.h.
   struct Shard {
-    program::Sharding sharding;
+    Split split;
     View local;
   };
   std::unordered_map<const Value*, Shard>& shards() { return shards_; }
@@ -139,6 +139,7 @@ class PlanBuilder {
 
   const program::Module& module_;
   const Partitioning partitioning_;
+  const int threads_;
   Plan plan_;
   std::vector<Region> regions_;
   int position_ = 0;

@@ -13,6 +13,8 @@ thread_local bool inside_loop = false;
 }  // namespace
 
 struct ThreadPool::Loop {
+  Loop(RangeBody body, int64_t n, int64_t step) : body(body), n(n), step(step) {}
+
   RangeBody body;
   int64_t n;
   int64_t step;
@@ -60,7 +62,7 @@ void ThreadPool::ParallelFor(int64_t n, int64_t grain, RangeBody body) {
   // A few ranges a thread, so that a slow core does not hold up the rest.
   int64_t grains = (n + grain - 1) / grain;
   int64_t ranges = std::min<int64_t>(grains, int64_t(threads_) * 4);
-  Loop loop{body, n, (grains + ranges - 1) / ranges * grain};
+  Loop loop(body, n, (grains + ranges - 1) / ranges * grain);
   {
     std::lock_guard lock(mutex_);
     Start();
