@@ -15,8 +15,6 @@ namespace PJRT_PLUGIN_NS::reference::kernels {
 namespace {
 
 using backend::DTypeBytes;
-using backend::IsComplex;
-using backend::IsFloat;
 using backend::IsInt;
 using backend::IsSignedInt;
 using scalar::BF16;
@@ -55,8 +53,6 @@ Format FormatOf(DType t) {
     default: return {5, 2, 16, false, true, false};  // kF8E5M2FNUZ
   }
 }
-bool IsSmallFloat(DType t) { return t >= DType::kF4E2M1FN && t <= DType::kF8E5M2FNUZ; }
-
 double DecodeSmall(DType t, int code) {
   if (t == DType::kF8E8M0FNU) return code == 255 ? std::nan("") : std::ldexp(1.0, code - 127);
   const Format f = FormatOf(t);
@@ -118,12 +114,14 @@ Number Decode(DType t, const unsigned char* p) {
   Number n;
   switch (t) {
     case DType::kPred: n.integer = *p; break;
+    case DType::kS1:
     case DType::kS2:
     case DType::kS4: {
       const int half = 1 << (SmallBits(t) - 1);
       n.integer = ((*p & (2 * half - 1)) ^ half) - half;
       break;
     }
+    case DType::kU1:
     case DType::kU2:
     case DType::kU4: n.integer = *p & ((1 << SmallBits(t)) - 1); break;
     case DType::kS8: n.integer = Read<int8_t>(p); break;

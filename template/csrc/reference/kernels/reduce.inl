@@ -1,5 +1,5 @@
 // Reductions. Sums and products keep `kLanes` running values (a fixed number of bytes, the same for every dtype) and
-// restart them every few thousand elements, so that the error of a long f32 sum grows with the root of its length.
+// restart them every few thousand elements, so that the error of a long f32 sum stays small.
 
 // Running values of a reduction: eight independent vectors of 32 bytes hide the latency of an addition.
 inline constexpr int kReduceBytes = 256;
@@ -57,38 +57,45 @@ void ReduceInner(const void* in, int64_t rows, int64_t n, int64_t row_stride, vo
     o[r] = Op::Apply(o[r], ReduceRow<Op, A>(row, n));
 }
 
+// Folds `rows` rows, `n` columns wide (n <= count, whole strips when `fixed`), into `lanes`, which it overwrites. Many
+// rows are halved and the halves folded: the error of a sum grows with the logarithm of their number.
+template <typename Op, typename A, bool fixed, typename T>
+PJRT_KERNEL_NOINLINE void ReduceStrip(const T* in, int64_t rows, int64_t n, int64_t row_stride,
+                                      A* lanes) {
+  constexpr int count = kReduceLanes<A>;
+  constexpr int64_t kInOrder = 64;
+  const int64_t width = fixed ? count : n;
+  A fold[count];
+  if (rows > kInOrder) {
+    const int64_t half = rows / (2 * kInOrder) * kInOrder;
+    const int64_t first = half > 0 ? half : kInOrder;
+    ReduceStrip<Op, A, fixed>(in, first, n, row_stride, lanes);
+    ReduceStrip<Op, A, fixed>(in + first * row_stride, rows - first, n, row_stride, fold);
+    for (int64_t j = 0; j < width; ++j) lanes[j] = Op::Apply(lanes[j], fold[j]);
+    return;
+  }
+  for (int64_t j = 0; j < width; ++j) fold[j] = Accumulator<A>(in[j]);
+  for (int64_t r = 1; r < rows; ++r) {
+    in += row_stride;
+    for (int64_t j = 0; j < width; ++j) fold[j] = Op::Apply(fold[j], Accumulator<A>(in[j]));
+  }
+  for (int64_t j = 0; j < width; ++j) lanes[j] = fold[j];
+}
+
 template <typename Op, typename A, typename T>
 void ReduceOuter(const void* in, int64_t rows, int64_t n, int64_t row_stride, void* out) {
   constexpr int count = kReduceLanes<A>;
-  constexpr int64_t kRestart = 64;
+  if (rows <= 0) return;
   const T* matrix = static_cast<const T*>(in);
   A* o = static_cast<A*>(out);
-  // A strip of columns at a time: its running values stay in registers.
+  A lanes[count];
   for (; n >= count; n -= count, matrix += count, o += count) {
-    for (int64_t r = 0; r < rows;) {
-      const T* row = matrix + r * row_stride;
-      A lanes[count];
-      for (int j = 0; j < count; ++j) lanes[j] = Accumulator<A>(row[j]);
-      const int64_t end = rows - r < kRestart ? rows : r + kRestart;
-      for (++r; r < end; ++r) {
-        row += row_stride;
-        for (int j = 0; j < count; ++j) lanes[j] = Op::Apply(lanes[j], Accumulator<A>(row[j]));
-      }
-      for (int j = 0; j < count; ++j) o[j] = Op::Apply(o[j], lanes[j]);
-    }
+    ReduceStrip<Op, A, true>(matrix, rows, count, row_stride, lanes);
+    for (int j = 0; j < count; ++j) o[j] = Op::Apply(o[j], lanes[j]);
   }
-  if (n > 0 && rows > 0) {
-    A lanes[count] = {};
-    for (int64_t r = 0; r < rows;) {
-      const T* row = matrix + r * row_stride;
-      for (int64_t j = 0; j < n; ++j) lanes[j] = Accumulator<A>(row[j]);
-      const int64_t end = rows - r < kRestart ? rows : r + kRestart;
-      for (++r; r < end; ++r) {
-        row += row_stride;
-        for (int64_t j = 0; j < n; ++j) lanes[j] = Op::Apply(lanes[j], Accumulator<A>(row[j]));
-      }
-      for (int64_t j = 0; j < n; ++j) o[j] = Op::Apply(o[j], lanes[j]);
-    }
+  if (n > 0) {
+    ReduceStrip<Op, A, false>(matrix, rows, n, row_stride, lanes);
+    for (int64_t j = 0; j < n; ++j) o[j] = Op::Apply(o[j], lanes[j]);
   }
 }
 

@@ -106,8 +106,10 @@ struct SmallOf;
   struct SmallOf<DType::dtype> {      \
     using Type = __VA_ARGS__;         \
   };
+PJRT_KERNEL_SMALL(kS1, SmallInt<1, true>)
 PJRT_KERNEL_SMALL(kS2, SmallInt<2, true>)
 PJRT_KERNEL_SMALL(kS4, SmallInt<4, true>)
+PJRT_KERNEL_SMALL(kU1, SmallInt<1, false>)
 PJRT_KERNEL_SMALL(kU2, SmallInt<2, false>)
 PJRT_KERNEL_SMALL(kU4, SmallInt<4, false>)
 PJRT_KERNEL_SMALL(kF4E2M1FN, SmallFloat<2, 1, 1, Top::kNumbers>)
@@ -123,7 +125,7 @@ PJRT_KERNEL_SMALL(kF8E5M2FNUZ, SmallFloat<5, 2, 16, Top::kNanNegativeZero>)
 PJRT_KERNEL_SMALL(kF8E8M0FNU, SmallExponent)
 #undef PJRT_KERNEL_SMALL
 #define PJRT_KERNEL_FOR_EACH_SMALL_TYPE(X) \
-  X(kS2) X(kS4) X(kU2) X(kU4) X(kF4E2M1FN) X(kF6E2M3FN) X(kF6E3M2FN) X(kF8E3M4) X(kF8E4M3) \
+  X(kS1) X(kS2) X(kS4) X(kU1) X(kU2) X(kU4) X(kF4E2M1FN) X(kF6E2M3FN) X(kF6E3M2FN) X(kF8E3M4) X(kF8E4M3) \
   X(kF8E4M3FN) X(kF8E4M3FNUZ) X(kF8E4M3B11FNUZ) X(kF8E5M2) X(kF8E5M2FNUZ) X(kF8E8M0FNU)
 
 struct SmallBase {
