@@ -19,8 +19,10 @@ MAY_INCLUDE = {
     "vendor": ["vendor/", "backend/", "program/", CONFIG],
     "testing": ["testing/", CONFIG],
 }
-# vendor/ holds two seams: overrides.* meets the plugin layer, backend.cc hands over to a backend.
+# The seams: the library's entry takes the table of the vendor's overrides, which stand on the plugin
+# layer; vendor/backend.cc hands over to a backend.
 EXTRA = {
+    "plugin/entry.cc": ["vendor/overrides.h"],
     "vendor/overrides.h": ["plugin/", "generated/"],
     "vendor/overrides.cc": ["plugin/", "generated/"],
     "vendor/backend.cc": ["reference/driver.h"],

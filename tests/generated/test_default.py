@@ -1,0 +1,62 @@
+"""The default repository keeps its promises: its own tests, every Python, every jax, one wheel."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.generated.conftest import OLDEST_JAX, find_python, make
+from tools import plugins
+
+pytestmark = pytest.mark.slow
+
+MEGABYTES = 12
+
+
+def test_wheel(wheel: Path, repository: Path) -> None:
+    assert wheel.name.startswith("mychip_pjrt-")
+    assert "-py3-none-" in wheel.name
+    assert wheel.stat().st_size <= MEGABYTES * 1e6
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if ".dist-info/" not in name]
+        library = archive.read("jax_plugins/mychip/pjrt_plugin_mychip.so")
+    assert all(name.startswith("jax_plugins/mychip/") for name in names)
+    assert str(repository).encode() not in library, "the library names the folder it was built in"
+
+
+def test_make_test_on_the_oldest_jax(repository: Path) -> None:
+    make(repository, "test", f"JAX={OLDEST_JAX}")
+
+
+def test_lint_and_types(repository: Path) -> None:
+    make(repository, "lint", "typecheck")
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_same_wheel_on_the_newest_jax(
+    version: str, wheel: Path, repository: Path, tmp_path: Path
+) -> None:
+    """Not rebuilt: what was built with one Python serves the others."""
+    python = find_python(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version} on this machine")
+    packages: list[str | Path] = [wheel, "jax==0.12.0.1", "pytest"]
+    interpreter = plugins.environment(tmp_path / "venv", packages, tmp_path / "pip.log", python)
+    plugins.run([interpreter, "-m", "pytest"], tmp_path / "pytest.log", cwd=repository)
+
+
+def test_the_demos_programs(wheel: Path, tmp_path: Path) -> None:
+    """demo/on_device.py, which checks what it prints, on the newest jax of this Python."""
+    packages: list[str | Path] = [wheel, "jax"]
+    interpreter = plugins.environment(tmp_path / "venv", packages, tmp_path / "pip.log")
+    script = plugins.ROOT / "demo" / "on_device.py"
+    done = subprocess.run(
+        [interpreter, script, tmp_path / "result.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
