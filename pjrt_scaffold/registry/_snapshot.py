@@ -265,7 +265,7 @@ def declarator(cursor: Any) -> str:
     if _is_function_pointer(clang_type):
         function = clang_type.get_pointee()
         named = [c for c in cursor.get_children() if c.kind.name == "PARM_DECL"]
-        params = ", ".join(declarator(c) for c in named)
+        params = ", ".join(declarator(c) for c in named) or "void"
         return f"{spell(function.get_result().spelling)} (*{name})({params})"
     if clang_type.kind.name == "CONSTANTARRAY":
         element = spell(clang_type.get_array_element_type().spelling)
