@@ -131,11 +131,13 @@ constexpr ElementwiseFn ConvertToPred() {
 template <DType from>
 constexpr void FillConvertRow(ElementwiseFn* row) {
   using F = typename TypeOf<from>::Type;
-#define PJRT_KERNEL_ENTRY(to) \
-  row[size_t(DType::to)] = ConvertFn<F, typename TypeOf<DType::to>::Type>();
+#define PJRT_KERNEL_ENTRY(to)                                  \
+  if constexpr (Contains(kTypes, from) && Contains(kTypes, DType::to)) \
+    row[size_t(DType::to)] = ConvertFn<F, typename TypeOf<DType::to>::Type>();
   PJRT_KERNEL_FOR_EACH_TYPE(PJRT_KERNEL_ENTRY)
 #undef PJRT_KERNEL_ENTRY
-  row[size_t(DType::kPred)] = ConvertToPred<F>();
+  if constexpr (Contains(kTypes, from) && Contains(kTypes, DType::kPred))
+    row[size_t(DType::kPred)] = ConvertToPred<F>();
 }
 constexpr void FillConvert(KernelTable& table) {
 #define PJRT_KERNEL_ROW(t) FillConvertRow<DType::t>(table.convert[size_t(DType::t)]);

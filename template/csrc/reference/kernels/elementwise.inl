@@ -124,7 +124,7 @@ PJRT_KERNEL_ELSEWHERE(Tanh)
 
 template <typename Op, int arity, DTypeSet types>
 constexpr void FillRow(ElementwiseFn* row) {
-  constexpr DTypeSet here = types & ~kElsewhere<Op>;
+  constexpr DTypeSet here = types & kTypes & ~kElsewhere<Op>;
 #define PJRT_KERNEL_ENTRY(t) \
   if constexpr (Contains(here, DType::t)) row[size_t(DType::t)] = Entry<Op, arity, DType::t>();
   PJRT_KERNEL_FOR_EACH_TYPE(PJRT_KERNEL_ENTRY)

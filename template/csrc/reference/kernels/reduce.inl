@@ -1,10 +1,10 @@
 // Reductions. Sums and products keep `kLanes` running values (a fixed number of bytes, the same for every dtype) and
 // restart them every few thousand elements, so that the error of a long f32 sum stays small.
 
-// Running values of a reduction: eight independent vectors of 32 bytes hide the latency of an addition.
-inline constexpr int kReduceBytes = 256;
+// Running values of a reduction: eight independent vectors of 32 bytes hide the latency of a float addition, integers
+// need fewer.
 template <typename A>
-inline constexpr int kReduceLanes = kReduceBytes / int(sizeof(A));
+inline constexpr int kReduceLanes = (kIsInteger<A> ? 128 : 256) / int(sizeof(A));
 
 template <typename Op, typename A>
 PJRT_KERNEL_INLINE A FoldLanes(A* lanes) {
@@ -113,9 +113,10 @@ constexpr void FillReduction(KernelTable& table, ReduceOp op) {
 }
 template <typename Op, DTypeSet types>
 constexpr void FillReductions(KernelTable& table, ReduceOp op) {
-  FillReduction<typename PredOp<Op>::Type, DType::kPred>(table, op);
+  if constexpr (Contains(kTypes, DType::kPred))
+    FillReduction<typename PredOp<Op>::Type, DType::kPred>(table, op);
 #define PJRT_KERNEL_ENTRY(t) \
-  if constexpr (Contains(types, DType::t)) FillReduction<Op, DType::t>(table, op);
+  if constexpr (Contains(types & kTypes, DType::t)) FillReduction<Op, DType::t>(table, op);
   PJRT_KERNEL_FOR_EACH_TYPE(PJRT_KERNEL_ENTRY)
 #undef PJRT_KERNEL_ENTRY
 }

@@ -8,6 +8,7 @@
 PJRT_KERNEL_REGION_BEGIN("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")
 namespace PJRT_PLUGIN_NS::reference::kernels::avx2 {
 
+inline constexpr DTypeSet kTypes = kPredTypes | kIntegerTypes | kFloatTypes | kComplexTypes;
 inline constexpr int kVectorBytes = 32;
 inline constexpr int kGemmRows = 6;
 inline constexpr int kGemmVectors = 2;

@@ -5,6 +5,7 @@
 
 namespace PJRT_PLUGIN_NS::reference::kernels::baseline {
 
+inline constexpr DTypeSet kTypes = kPredTypes | kIntegerTypes | kFloatTypes | kComplexTypes;
 inline constexpr int kVectorBytes = 16;
 inline constexpr int kGemmRows = 4;
 inline constexpr int kGemmVectors = 2;

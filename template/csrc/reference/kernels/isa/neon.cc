@@ -7,6 +7,7 @@
 
 namespace PJRT_PLUGIN_NS::reference::kernels::neon {
 
+inline constexpr DTypeSet kTypes = kPredTypes | kIntegerTypes | kFloatTypes | kComplexTypes;
 inline constexpr int kVectorBytes = 16;
 inline constexpr int kGemmRows = 6;
 inline constexpr int kGemmVectors = 4;

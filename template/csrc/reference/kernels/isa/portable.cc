@@ -7,6 +7,7 @@
 namespace PJRT_PLUGIN_NS::reference::kernels::portable {
 
 inline constexpr bool kVectorKernels = false;
+inline constexpr DTypeSet kTypes = kPredTypes | kIntegerTypes | kFloatTypes | kComplexTypes;
 
 #include "reference/kernels/block.inl"
 //
