@@ -1,12 +1,14 @@
 """JAX programs that between them use every construct that JAX sends.
 
-Each entry gives a lowered computation; lowering is for a platform of no special rules, as a plugin gets it.
+Each entry gives a lowered computation; lowering is for a platform of no special rules, as a plugin
+gets it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -24,6 +26,10 @@ F32 = jax.ShapeDtypeStruct((4, 6), jnp.float32)
 SQUARE = jax.ShapeDtypeStruct((3, 3), jnp.float32)
 I32 = jax.ShapeDtypeStruct((4, 6), jnp.int32)
 KEY = jax.ShapeDtypeStruct((2,), jnp.uint32)
+
+
+def words(text: str) -> list[str]:
+    return text.split()
 
 
 def lower(function: Callable[..., Any], *arguments: Any, **options: Any) -> Lowered:
@@ -46,23 +52,23 @@ def vector(size: int, dtype: Any = jnp.float32) -> jax.ShapeDtypeStruct:
 
 # ---- Elementwise ----
 
-for name in (
+for name in words(
     "sin cos tan tanh exp expm1 log log1p sqrt cbrt rint floor ceil abs negative sign isfinite "
     "arctan arcsin arccosh sinh square reciprocal exp2 log2"
-).split():
+):
     case(f"unary_{name}", getattr(jnp, name), F32)
-for name in "logistic rsqrt erf erfc erf_inv lgamma digamma round integer_pow".split():
+for name in words("logistic rsqrt erf erfc erf_inv lgamma digamma round integer_pow"):
     function = getattr(lax, name)
     if name == "integer_pow":
         function = partial(lax.integer_pow, y=3)
     case(f"lax_{name}", function, F32)
-for name in "add subtract multiply divide power arctan2 maximum minimum remainder mod fmod".split():
+for name in words("add subtract multiply divide power arctan2 maximum minimum remainder mod fmod"):
     case(f"binary_{name}", getattr(jnp, name), F32, F32)
-for name in "bitwise_and bitwise_or bitwise_xor left_shift right_shift floor_divide".split():
+for name in words("bitwise_and bitwise_or bitwise_xor left_shift right_shift floor_divide"):
     case(f"binary_{name}", getattr(jnp, name), I32, I32)
-for name in "population_count clz bitwise_not".split():
+for name in words("population_count clz bitwise_not"):
     case(f"lax_{name}", getattr(lax, name), I32)
-for name in "less less_equal greater greater_equal equal not_equal".split():
+for name in words("less less_equal greater greater_equal equal not_equal"):
     case(f"compare_{name}", getattr(jnp, name), F32, F32)
 case("compare_bool", lambda a: a == jnp.array([True, False]), vector(2, jnp.bool_))
 case("compare_total_order", lambda a: jnp.sort(a), vector(5))
@@ -105,7 +111,7 @@ case(
 
 # ---- Reductions ----
 
-for name in "sum prod max min any all mean var argmax argmin".split():
+for name in words("sum prod max min any all mean var argmax argmin"):
     case(f"reduce_{name}", partial(getattr(jnp, name), axis=1), F32)
 case("reduce_two_inputs", lambda a: (jnp.argmax(a), jnp.max(a, axis=0)), F32)
 case("cumulative", lambda a: (jnp.cumsum(a, axis=1), lax.cummax(a)), F32)
@@ -188,11 +194,11 @@ case("rng_bit_generator", lambda k: lax.rng_bit_generator(k, (5,)), vector(4, jn
 
 # ---- Constants of every type ----
 
-INTS = "int2 int4 int8 int16 int32 uint2 uint4 uint8 uint16 uint32".split()
-FLOATS = (
+INTS = words("int2 int4 int8 int16 int32 uint2 uint4 uint8 uint16 uint32")
+FLOATS = words(
     "bfloat16 float16 float32 float8_e3m4 float8_e4m3 float8_e4m3fn float8_e4m3fnuz "
     "float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn"
-).split()
+)
 SHAPES = {"scalar": (), "one": (1,), "three": (3,), "matrix": (2, 5), "long": (101,)}
 for dtype in [*INTS, *FLOATS, "bool", "complex64"]:
     for label, shape in SHAPES.items():
@@ -301,8 +307,7 @@ def training_step() -> Lowered:
         return value, jax.tree.map(lambda p, g: p - 0.1 * g, parameters, gradients)
 
     parameters = [
-        (jax.ShapeDtypeStruct((a, b), jnp.float32), vector(b))
-        for a, b in zip(sizes[:-1], sizes[1:], strict=True)
+        (jax.ShapeDtypeStruct((a, b), jnp.float32), vector(b)) for a, b in pairwise(sizes)
     ]
     x = jax.ShapeDtypeStruct((8, 5), jnp.float32)
     return lower(step, parameters, x, vector(8, jnp.int32), donate_argnums=(0,))

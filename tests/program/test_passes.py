@@ -15,15 +15,14 @@ from jax._src.interpreters import mlir as jax_mlir  # noqa: E402
 from jax._src.lib import _jax, xla_client  # noqa: E402
 from jaxlib.mlir import ir  # noqa: E402
 
-from tests.program.corpus import CASES  # noqa: E402
+from tests.program.corpus import CASES, words  # noqa: E402
 from tests.program.test_reading import TARGETS, artifact, dump  # noqa: E402
 
 # Programs of several devices, and what XLA's CPU client has no code for.
-NOT_RUN = {
-    *"all_reduce all_reduce_max all_gather reduce_scatter all_to_all collective_permute".split(),
-    *"axis_index shard_map_bfloat16 shard_map_float8 named_sharding pmap_psum".split(),
-    "qr_custom_call",
-}
+NOT_RUN = words(
+    "all_reduce all_reduce_max all_gather reduce_scatter all_to_all collective_permute axis_index "
+    "shard_map_bfloat16 shard_map_float8 named_sharding pmap_psum qr_custom_call"
+)
 # Constants alone give the passes nothing to do.
 RUN = [name for name in CASES if name not in NOT_RUN and not name.startswith("constant_")]
 

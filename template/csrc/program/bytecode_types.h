@@ -21,11 +21,11 @@ namespace PJRT_PLUGIN_NS::program {
 // exponentially.
 class Budget {
  public:
-  explicit Budget(size_t file_size) : left_((size_t{256} << 20) + 64 * file_size) {}
+  explicit Budget(size_t file_size) : left_((size_t{64} << 20) + 64 * file_size) {}
   // Takes `bytes`; fails `in` when they are spent.
   void Charge(size_t bytes, Cursor& in) {
     if (bytes > left_) {
-      in.Fail("types and attributes that unfold to hundreds of megabytes");
+      in.Fail("types and attributes that unfold to many times their size");
       bytes = left_;
     }
     left_ -= bytes;

@@ -13,68 +13,82 @@
 namespace PJRT_PLUGIN_NS::program {
 namespace {
 
-constexpr size_t kMaxOps = size_t{4} << 20;
+constexpr size_t kMaxOps = size_t{1} << 20;
 constexpr int kMaxDepth = 400;
 
 class Inliner {
  public:
   Inliner(Module& module, const std::set<std::string, std::less<>>& kept)
-      : module_(module), kept_(kept) {
-    for (const auto& function : module.functions)
-      functions_[function->name].function = function.get();
+      : module_(module), kept_(kept), order_(CalleesFirst(module)) {
+    for (const auto& function : module.functions) functions_[function->name].body = &function->body;
   }
 
   backend::Status Run() {
-    for (Function* function : CalleesFirst(module_)) {
-      Size& size = functions_[function->name];
+    PJRT_PLUGIN_RETURN_IF_ERROR(CheckSizes());
+    for (Function* function : order_) {
       Replacements replacements;
-      size.ops = InlineInto(function->body, replacements, 1, size.depth);
-      if (size.ops > kMaxOps || size.depth > kMaxDepth) {
-        return backend::ResourceExhausted(
-            "function " + function->name + " has " + std::to_string(size.ops) + " ops in up to " +
-            std::to_string(size.depth) +
-            " nested regions when calls are replaced by what they "
-            "run; up to " +
-            std::to_string(kMaxOps) + " and " + std::to_string(kMaxDepth) + " are taken");
-      }
+      InlineInto(function->body, replacements);
     }
     RemoveUnused();
     return {};
   }
 
  private:
-  struct Size {
-    Function* function = nullptr;
+  // A function when all its calls are inlined.
+  struct Inlined {
+    const Block* body = nullptr;
     size_t ops = 0;
     int depth = 0;  // of regions
   };
 
-  // Gives the number of ops; `deepest` becomes the depth of the regions, `depth` being that of
-  // `block`.
-  size_t InlineInto(Block& block, Replacements& replacements, int depth, int& deepest) {
-    deepest = std::max(deepest, depth);
+  bool IsInlined(const Op& op) const {
+    return op.code == OpCode::kCall ||
+           (op.code == OpCode::kComposite && !kept_.contains(op.String("name")));
+  }
+
+  backend::Status CheckSizes() {
+    size_t ops = 0;
+    for (const Function* function : order_) {
+      Inlined& inlined = functions_[function->name];
+      Measure(function->body, 1, inlined);
+      ops += inlined.ops;
+      if (ops > kMaxOps || inlined.depth > kMaxDepth) {
+        return backend::ResourceExhausted(
+            "replacing calls by what they run makes over " + std::to_string(kMaxOps) +
+            " ops or over " + std::to_string(kMaxDepth) + " regions in one another, in function " +
+            function->name + "; a loop instead of repeated calls keeps a program small");
+      }
+    }
+    return {};
+  }
+
+  void Measure(const Block& block, int depth, Inlined& size) {
+    size.depth = std::max(size.depth, depth);
+    for (const auto& op : block.ops) {
+      if (IsInlined(*op)) {
+        const Inlined& callee = functions_[CalleeOf(*op)];
+        size.ops += callee.ops;
+        size.depth = std::max(size.depth, depth + callee.depth);
+      } else {
+        ++size.ops;
+      }
+      for (const auto& region : op->regions) Measure(*region, depth + 1, size);
+    }
+  }
+
+  void InlineInto(Block& block, Replacements& replacements) {
     std::vector<std::unique_ptr<Op>> ops = std::exchange(block.ops, {});
     block.ops.reserve(ops.size());
-    size_t count = 0;
     for (auto& op : ops) {
       replacements.UpdateOperands(*op);
-      const bool inlined = op->code == OpCode::kCall ||
-                           (op->code == OpCode::kComposite && !kept_.contains(op->String("name")));
-      if (!inlined) {
-        ++count;
-        for (const auto& region : op->regions)
-          count += InlineInto(*region, replacements, depth + 1, deepest);
+      if (IsInlined(*op)) {
+        Splice(*functions_[CalleeOf(*op)].body, *op, block, replacements);
+        dead_.push_back(std::move(op));
+      } else {
+        for (const auto& region : op->regions) InlineInto(*region, replacements);
         block.ops.push_back(std::move(op));
-        continue;
       }
-      const Size& callee = functions_[CalleeOf(*op)];
-      deepest = std::max(deepest, depth + callee.depth);
-      count += callee.ops;
-      if (count > kMaxOps || deepest > kMaxDepth) return count;  // Run refuses it
-      Splice(callee.function->body, *op, block, replacements);
-      dead_.push_back(std::move(op));
     }
-    return count;
   }
 
   // Appends a copy of `body` to `block`, its results in place of those of `call`.
@@ -91,16 +105,15 @@ class Inliner {
 
   // Keeps what main, kept composites and custom calls run.
   void RemoveUnused() {
-    std::vector<Function*> order = CalleesFirst(module_);
-    std::unordered_set<std::string_view> used = {"main"};
-    for (size_t i = order.size(); i-- > 0;)
-      if (used.contains(order[i]->name)) Mark(order[i]->body, used);
+    std::unordered_set<std::string> used = {"main"};
+    for (size_t i = order_.size(); i-- > 0;)
+      if (used.contains(order_[i]->name)) Mark(order_[i]->body, used);
     std::erase_if(module_.functions,
                   [&](const auto& function) { return !used.contains(function->name); });
   }
-  static void Mark(const Block& block, std::unordered_set<std::string_view>& used) {
+  static void Mark(const Block& block, std::unordered_set<std::string>& used) {
     for (const auto& op : block.ops) {
-      if (op->code == OpCode::kComposite) used.insert(CalleeOf(*op));
+      if (op->code == OpCode::kComposite) used.emplace(CalleeOf(*op));
       if (op->code == OpCode::kCustomCall)
         for (const Attribute& one : *op->Find("called_computations")->As<std::vector<Attribute>>())
           used.insert(*one.As<std::string>());
@@ -110,7 +123,8 @@ class Inliner {
 
   Module& module_;
   const std::set<std::string, std::less<>>& kept_;
-  std::unordered_map<std::string_view, Size> functions_;
+  const std::vector<Function*> order_;
+  std::unordered_map<std::string_view, Inlined> functions_;
   // Inlined calls, kept so that no new value gets the address of one whose replacement is noted.
   std::vector<std::unique_ptr<Op>> dead_;
 };

@@ -14,8 +14,8 @@
 namespace PJRT_PLUGIN_NS::program {
 
 // Composites with a name in `kept` stay, with their decompositions: a backend may know them
-// ("chlo.top_k"). RESOURCE_EXHAUSTED when the program grows beyond four million ops or 400 regions
-// in one another.
+// ("chlo.top_k"). RESOURCE_EXHAUSTED when the program would grow beyond a million ops or 400
+// regions in one another.
 backend::Status InlinePass(Module& module, const std::set<std::string, std::less<>>& kept = {});
 
 }  // namespace PJRT_PLUGIN_NS::program
