@@ -1,8 +1,10 @@
-// What every family of kernels stands on: the names of the element types, and the loop over a block.
+// What every family of kernels stands on: the names of the element types, and the loop over a
+// block.
 //
-// The .inl files of this folder are compiled once for each ISA, inside its namespace and its target region. They use
-// no std templates, only builtins: an instance of a std template made in here would be a weak symbol with this ISA's
-// instructions, which the linker may choose for the whole program.
+// The .inl files of this folder are compiled once for each ISA, inside its namespace and its target
+// region. They use no std templates, only builtins: an instance of a std template made in here
+// would be a weak symbol with this ISA's instructions, which the linker may choose for the whole
+// program.
 
 // ---- Element types ----
 
@@ -87,9 +89,10 @@ PJRT_KERNEL_INLINE To BitCast(From x) {
 
 // ---- The loop over a block ----
 
-// Bytes of an operand that one step of a vectorised loop handles. The count is fixed, so that the compiler emits whole
-// vectors and nothing else; what is left over at the end goes through the same code in a padded copy, which also
-// makes an element's result independent of its place in the block.
+// Bytes of an operand that one step of a vectorised loop handles. The count is fixed, so that the
+// compiler emits whole vectors and nothing else; what is left over at the end goes through the same
+// code in a padded copy, which also makes an element's result independent of its place in the
+// block.
 inline constexpr int kStepBytes = 128;
 template <typename T>
 inline constexpr int kStep = kStepBytes / int(sizeof(T));
@@ -121,9 +124,10 @@ struct Operand {
 };
 
 // The kernels of one functor. An Op has
-//   static R Apply(T...)               the scalar operation, without branches where it is to vectorise
-//   static constexpr bool kVector<T>   false: an element costs a call or a division; the loop runs exactly n times
-//   static bool Hard(T), Slow(T)       optional: elements that Apply cannot do, and the function that can
+//   static R Apply(T...)               the scalar operation, without branches where it is to
+//   vectorise static constexpr bool kVector<T>   false: an element costs a call or a division; the
+//   loop runs exactly n times static bool Hard(T), Slow(T)       optional: elements that Apply
+//   cannot do, and the function that can
 template <typename Op, typename R, typename A>
 void Map1(const void* const* in, uint32_t scalars, void* out, int64_t n) {
   R* o = static_cast<R*>(out);

@@ -21,8 +21,7 @@ inline Cx Expm1(Cx z) {
 inline Cx Log1p(Cx z) {
   const double a = __real__ z, b = __imag__ z;
   const double grown = a * (2 + a) + b * b;  // |1 + z|^2 - 1
-  const double re =
-      grown > -0.5 && grown < 1 ? 0.5 * ::log1p(grown) : ::log(::hypot(1 + a, b));
+  const double re = grown > -0.5 && grown < 1 ? 0.5 * ::log1p(grown) : ::log(::hypot(1 + a, b));
   return Make(re, ::atan2(b, 1 + a));
 }
 inline Cx Unit(Cx z) {
@@ -53,13 +52,13 @@ PJRT_KERNEL_INLINE ComplexOf<T> Write(Cx z) {
   return {T(__real__ z), T(__imag__ z)};
 }
 
-#define PJRT_KERNEL_COMPLEX(Name, expression)                          \
-  struct Name : Base {                                                 \
-    template <typename T>                                              \
-    static ComplexOf<T> Apply(ComplexOf<T> value) {                    \
-      const Cx z = Read(value);                                        \
-      return Write<T>(expression);                                     \
-    }                                                                  \
+#define PJRT_KERNEL_COMPLEX(Name, expression)       \
+  struct Name : Base {                              \
+    template <typename T>                           \
+    static ComplexOf<T> Apply(ComplexOf<T> value) { \
+      const Cx z = Read(value);                     \
+      return Write<T>(expression);                  \
+    }                                               \
   };
 PJRT_KERNEL_COMPLEX(Cbrt, IsZero(z) ? z : __builtin_cpow(z, Make(1.0 / 3.0, 0)))
 PJRT_KERNEL_COMPLEX(Cosine, __builtin_ccos(z))
@@ -82,13 +81,13 @@ struct Abs : Base {
     return T(::hypot(double(z.re), double(z.im)));
   }
 };
-#define PJRT_KERNEL_COMPLEX(Name, expression)                             \
-  struct Name : Base {                                                    \
-    template <typename T>                                                 \
-    static ComplexOf<T> Apply(ComplexOf<T> first, ComplexOf<T> second) {  \
-      const Cx x = Read(first), y = Read(second);                         \
-      return Write<T>(expression);                                        \
-    }                                                                     \
+#define PJRT_KERNEL_COMPLEX(Name, expression)                            \
+  struct Name : Base {                                                   \
+    template <typename T>                                                \
+    static ComplexOf<T> Apply(ComplexOf<T> first, ComplexOf<T> second) { \
+      const Cx x = Read(first), y = Read(second);                        \
+      return Write<T>(expression);                                       \
+    }                                                                    \
   };
 PJRT_KERNEL_COMPLEX(Atan2, Angle(x, y))
 PJRT_KERNEL_COMPLEX(Divide, x / y)

@@ -131,7 +131,7 @@ constexpr ElementwiseFn ConvertToPred() {
 template <DType from>
 constexpr void FillConvertRow(ElementwiseFn* row) {
   using F = typename TypeOf<from>::Type;
-#define PJRT_KERNEL_ENTRY(to)                                  \
+#define PJRT_KERNEL_ENTRY(to)                                          \
   if constexpr (Contains(kTypes, from) && Contains(kTypes, DType::to)) \
     row[size_t(DType::to)] = ConvertFn<F, typename TypeOf<DType::to>::Type>();
   PJRT_KERNEL_FOR_EACH_TYPE(PJRT_KERNEL_ENTRY)

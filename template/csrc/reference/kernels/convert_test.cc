@@ -1,5 +1,5 @@
-// Conversions between every two dtypes, on every ISA that this CPU runs: through a decoder and an encoder of each type
-// written from the definition of its encoding.
+// Conversions between every two dtypes, on every ISA that this CPU runs: through a decoder and an
+// encoder of each type written from the definition of its encoding.
 
 #include <cstring>
 #include <functional>
@@ -41,16 +41,26 @@ struct Format {
 };
 Format FormatOf(DType t) {
   switch (t) {
-    case DType::kF4E2M1FN: return {2, 1, 1, false, false, true};
-    case DType::kF6E2M3FN: return {2, 3, 1, false, false, true};
-    case DType::kF6E3M2FN: return {3, 2, 3, false, false, true};
-    case DType::kF8E3M4: return {3, 4, 3, true, true, true};
-    case DType::kF8E4M3: return {4, 3, 7, true, true, true};
-    case DType::kF8E4M3FN: return {4, 3, 7, false, true, true};
-    case DType::kF8E4M3FNUZ: return {4, 3, 8, false, true, false};
-    case DType::kF8E4M3B11FNUZ: return {4, 3, 11, false, true, false};
-    case DType::kF8E5M2: return {5, 2, 15, true, true, true};
-    default: return {5, 2, 16, false, true, false};  // kF8E5M2FNUZ
+    case DType::kF4E2M1FN:
+      return {2, 1, 1, false, false, true};
+    case DType::kF6E2M3FN:
+      return {2, 3, 1, false, false, true};
+    case DType::kF6E3M2FN:
+      return {3, 2, 3, false, false, true};
+    case DType::kF8E3M4:
+      return {3, 4, 3, true, true, true};
+    case DType::kF8E4M3:
+      return {4, 3, 7, true, true, true};
+    case DType::kF8E4M3FN:
+      return {4, 3, 7, false, true, true};
+    case DType::kF8E4M3FNUZ:
+      return {4, 3, 8, false, true, false};
+    case DType::kF8E4M3B11FNUZ:
+      return {4, 3, 11, false, true, false};
+    case DType::kF8E5M2:
+      return {5, 2, 15, true, true, true};
+    default:
+      return {5, 2, 16, false, true, false};  // kF8E5M2FNUZ
   }
 }
 double DecodeSmall(DType t, int code) {
@@ -67,14 +77,15 @@ double DecodeSmall(DType t, int code) {
   if (f.nan && f.negative_zero && magnitude == sign_bit - 1) return std::nan("");
   if (!f.negative_zero && code == sign_bit) return std::nan("");
   const double fraction = mantissa / double(1 << f.mantissa);
-  const double value = field == 0 ? std::ldexp(fraction, 1 - f.bias)
-                                  : std::ldexp(1 + fraction, field - f.bias);
+  const double value =
+      field == 0 ? std::ldexp(fraction, 1 - f.bias) : std::ldexp(1 + fraction, field - f.bias);
   return negative ? -value : value;
 }
 
 // Whether `code` is a right result for x: the nearest value, of two the one with the even code.
 bool IsNearestSmall(DType t, double x, int code) {
-  const int codes = t == DType::kF8E8M0FNU ? 255 : 1 << (FormatOf(t).exponent + FormatOf(t).mantissa);
+  const int codes =
+      t == DType::kF8E8M0FNU ? 255 : 1 << (FormatOf(t).exponent + FormatOf(t).mantissa);
   const double got = DecodeSmall(t, code);
   if (t == DType::kF8E8M0FNU && (!(x > 0) || std::isinf(x))) return code == 255;
   const Format f = t == DType::kF8E8M0FNU ? Format{8, 0, 127, false, true, false} : FormatOf(t);
@@ -113,7 +124,9 @@ int SmallBits(DType t) { return int(backend::DTypeBits(t)); }
 Number Decode(DType t, const unsigned char* p) {
   Number n;
   switch (t) {
-    case DType::kPred: n.integer = *p; break;
+    case DType::kPred:
+      n.integer = *p;
+      break;
     case DType::kS1:
     case DType::kS2:
     case DType::kS4: {
@@ -123,31 +136,60 @@ Number Decode(DType t, const unsigned char* p) {
     }
     case DType::kU1:
     case DType::kU2:
-    case DType::kU4: n.integer = *p & ((1 << SmallBits(t)) - 1); break;
-    case DType::kS8: n.integer = Read<int8_t>(p); break;
-    case DType::kS16: n.integer = Read<int16_t>(p); break;
-    case DType::kS32: n.integer = Read<int32_t>(p); break;
-    case DType::kS64: n.integer = Read<int64_t>(p); break;
-    case DType::kU8: n.integer = Read<uint8_t>(p); break;
-    case DType::kU16: n.integer = Read<uint16_t>(p); break;
-    case DType::kU32: n.integer = Read<uint32_t>(p); break;
-    case DType::kU64: n.integer = Read<uint64_t>(p); break;
-    case DType::kF16: n.re = Read<F16>(p); break;
-    case DType::kBF16: n.re = Read<BF16>(p); break;
-    case DType::kF32: n.re = Read<float>(p); break;
-    case DType::kF64: n.re = Read<double>(p); break;
-    case DType::kC64: n.re = Read<float>(p), n.im = Read<float>(p + 4); break;
-    case DType::kC128: n.re = Read<double>(p), n.im = Read<double>(p + 8); break;
-    default: n.re = DecodeSmall(t, *p);
+    case DType::kU4:
+      n.integer = *p & ((1 << SmallBits(t)) - 1);
+      break;
+    case DType::kS8:
+      n.integer = Read<int8_t>(p);
+      break;
+    case DType::kS16:
+      n.integer = Read<int16_t>(p);
+      break;
+    case DType::kS32:
+      n.integer = Read<int32_t>(p);
+      break;
+    case DType::kS64:
+      n.integer = Read<int64_t>(p);
+      break;
+    case DType::kU8:
+      n.integer = Read<uint8_t>(p);
+      break;
+    case DType::kU16:
+      n.integer = Read<uint16_t>(p);
+      break;
+    case DType::kU32:
+      n.integer = Read<uint32_t>(p);
+      break;
+    case DType::kU64:
+      n.integer = Read<uint64_t>(p);
+      break;
+    case DType::kF16:
+      n.re = Read<F16>(p);
+      break;
+    case DType::kBF16:
+      n.re = Read<BF16>(p);
+      break;
+    case DType::kF32:
+      n.re = Read<float>(p);
+      break;
+    case DType::kF64:
+      n.re = Read<double>(p);
+      break;
+    case DType::kC64:
+      n.re = Read<float>(p), n.im = Read<float>(p + 4);
+      break;
+    case DType::kC128:
+      n.re = Read<double>(p), n.im = Read<double>(p + 8);
+      break;
+    default:
+      n.re = DecodeSmall(t, *p);
   }
   return n;
 }
 
 bool IsExact(DType t) { return t == DType::kPred || IsInt(t); }
 
-__int128 Lowest(DType t) {
-  return IsSignedInt(t) ? -(__int128(1) << (SmallBits(t) - 1)) : 0;
-}
+__int128 Lowest(DType t) { return IsSignedInt(t) ? -(__int128(1) << (SmallBits(t) - 1)) : 0; }
 __int128 Highest(DType t) { return Lowest(t) + (__int128(1) << SmallBits(t)) - 1; }
 
 bool SameFloat(double a, double b) {
@@ -176,15 +218,21 @@ bool RightResult(DType from, const Number& x, DType to, const unsigned char* got
   const double re = IsExact(from) ? double(x.integer) : x.re;
   switch (to) {
     // Integers come to f16 and bf16 by way of f32.
-    case DType::kF16: return SameFloat(y.re, F16::From(IsExact(from) ? float(x.integer) : re));
-    case DType::kBF16: return SameFloat(y.re, BF16::From(IsExact(from) ? float(x.integer) : re));
-    case DType::kF32: return SameFloat(y.re, IsExact(from) ? float(x.integer) : float(re));
-    case DType::kF64: return SameFloat(y.re, re);
+    case DType::kF16:
+      return SameFloat(y.re, F16::From(IsExact(from) ? float(x.integer) : re));
+    case DType::kBF16:
+      return SameFloat(y.re, BF16::From(IsExact(from) ? float(x.integer) : re));
+    case DType::kF32:
+      return SameFloat(y.re, IsExact(from) ? float(x.integer) : float(re));
+    case DType::kF64:
+      return SameFloat(y.re, re);
     case DType::kC64:
       return SameFloat(y.re, IsExact(from) ? float(x.integer) : float(re)) &&
              SameFloat(y.im, float(x.im));
-    case DType::kC128: return SameFloat(y.re, re) && SameFloat(y.im, x.im);
-    default: return IsNearestSmall(to, re, *got);
+    case DType::kC128:
+      return SameFloat(y.re, re) && SameFloat(y.im, x.im);
+    default:
+      return IsNearestSmall(to, re, *got);
   }
 }
 
@@ -213,8 +261,8 @@ std::vector<unsigned char> Elements(DType t) {
   }
   std::vector<double> values;
   for (int e = -160; e <= 140; ++e)
-    for (double s : {1.0, 1.25, 1.5, 1.75, 1.0078125, 1.00390625, 1.01171875, 1.0000000001, 1.9999999, 1.00048828125,
-                     1.00146484375})
+    for (double s : {1.0, 1.25, 1.5, 1.75, 1.0078125, 1.00390625, 1.01171875, 1.0000000001,
+                     1.9999999, 1.00048828125, 1.00146484375})
       for (double sign : {1.0, -1.0}) values.push_back(sign * std::ldexp(s, e));
   for (double v : {0.0, 0.5, 1e300, 1e-300, 5e-324, 3.4028236e38, 65519.99, 65520.0, 2147483647.5,
                    9223372036854775807.0, 18446744073709551615.0, HUGE_VAL})
@@ -223,12 +271,23 @@ std::vector<unsigned char> Elements(DType t) {
   values.push_back(-std::nan(""));
   for (double v : values) {
     switch (t) {
-      case DType::kF16: add(F16::From(v)); break;
-      case DType::kBF16: add(BF16::From(v)); break;
-      case DType::kF32: add(float(v)); break;
-      case DType::kF64: add(v); break;
-      case DType::kC64: add(float(v)), add(float(v / 3)); break;
-      default: add(v), add(v / 3);
+      case DType::kF16:
+        add(F16::From(v));
+        break;
+      case DType::kBF16:
+        add(BF16::From(v));
+        break;
+      case DType::kF32:
+        add(float(v));
+        break;
+      case DType::kF64:
+        add(v);
+        break;
+      case DType::kC64:
+        add(float(v)), add(float(v / 3));
+        break;
+      default:
+        add(v), add(v / 3);
     }
   }
   return bytes;
@@ -236,8 +295,8 @@ std::vector<unsigned char> Elements(DType t) {
 
 void TestPair(DType from, DType to) {
   const ElementwiseFn convert = Kernels().Convert(from, to);
-  const std::string where = std::string(ActiveIsa()) + " convert " +
-                            std::string(DTypeName(from)) + " to " + std::string(DTypeName(to));
+  const std::string where = std::string(ActiveIsa()) + " convert " + std::string(DTypeName(from)) +
+                            " to " + std::string(DTypeName(to));
   if (convert == nullptr) {
     testing::Fail(__FILE__, __LINE__, where + ": the table has no kernel");
     return;

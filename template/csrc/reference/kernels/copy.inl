@@ -4,8 +4,8 @@ struct CopyDim {
   int64_t size, in, out;
 };
 
-// Dimensions of size 1 dropped, the rest sorted by output stride (longest first), neighbours that are one dimension
-// in both arrays merged. Returns the rank, or -1 when there is nothing to copy.
+// Dimensions of size 1 dropped, the rest sorted by output stride (longest first), neighbours that
+// are one dimension in both arrays merged. Returns the rank, or -1 when there is nothing to copy.
 PJRT_KERNEL_NOINLINE inline int Simplify(const CopyArgs& args, CopyDim* dims) {
   int rank = 0;
   for (int64_t d = 0; d < args.rank; ++d) {
@@ -57,8 +57,8 @@ PJRT_KERNEL_INLINE void CopyRow(const CopyDim& d, const char* in, char* out) {
   }
 }
 
-// A plane whose rows are short steps in `out` and whose columns are short steps in `in`: square tiles, so that every
-// cache line is used whole on both sides.
+// A plane whose rows are short steps in `out` and whose columns are short steps in `in`: square
+// tiles, so that every cache line is used whole on both sides.
 template <typename T>
 PJRT_KERNEL_NOINLINE void CopyTiled(const CopyDim& x, const CopyDim& y, const char* in, char* out) {
   // A tile is 64 bytes wide on the side that is read.
@@ -69,11 +69,9 @@ PJRT_KERNEL_NOINLINE void CopyTiled(const CopyDim& x, const CopyDim& y, const ch
       const int64_t yn = y.size - y0 < kTile ? y.size - y0 : kTile;
       const char* from = in + x0 * x.in + y0 * y.in;
       char* to = out + x0 * x.out + y0 * y.out;
-      if (xn == kTile && yn == kTile && x.in == int64_t(sizeof(T)) &&
-          y.out == int64_t(sizeof(T))) {
+      if (xn == kTile && yn == kTile && x.in == int64_t(sizeof(T)) && y.out == int64_t(sizeof(T))) {
         T tile[kTile][kTile];
-        for (int j = 0; j < kTile; ++j)
-          __builtin_memcpy(tile[j], from + j * y.in, sizeof(tile[j]));
+        for (int j = 0; j < kTile; ++j) __builtin_memcpy(tile[j], from + j * y.in, sizeof(tile[j]));
         for (int i = 0; i < kTile; ++i) {
           T row[kTile];
           for (int j = 0; j < kTile; ++j) row[j] = tile[j][i];
@@ -99,7 +97,8 @@ void Copy(const CopyArgs& args) {
     At<T>(out, 0) = At<T>(in, 0);
     return;
   }
-  // The last dimension is the innermost of `out`. When another one is the innermost of `in`, both go into a tile.
+  // The last dimension is the innermost of `out`. When another one is the innermost of `in`, both
+  // go into a tile.
   const CopyDim inner = dims[rank - 1];
   int tiled = -1;
   if (inner.in != int64_t(sizeof(T)) && inner.in != 0)

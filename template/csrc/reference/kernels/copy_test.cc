@@ -28,7 +28,8 @@ int64_t Count(const Dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Copies a box whose element i lies in `in` at base + i . in_strides into a dense array, and compares.
+// Copies a box whose element i lies in `in` at base + i . in_strides into a dense array, and
+// compares.
 void TestCopy(const std::string& what, int64_t size, const Dims& dims, const Dims& in_strides,
               const std::vector<unsigned char>& in, int64_t base) {
   const Dims out_strides = Strides(dims, size);
@@ -39,12 +40,16 @@ void TestCopy(const std::string& what, int64_t size, const Dims& dims, const Dim
     for (size_t d = dims.size(); d-- > 0;) at += rest % dims[d] * in_strides[d], rest /= dims[d];
     std::memcpy(&want[size_t(i * size)], &in[size_t(at)], size_t(size));
   }
-  Kernels().copy[SizeIndex(size_t(size))]({.rank = int64_t(dims.size()), .dims = dims.data(),
-                                           .in = in.data() + base, .in_strides = in_strides.data(),
-                                           .out = got.data(), .out_strides = out_strides.data()});
+  Kernels().copy[SizeIndex(size_t(size))]({.rank = int64_t(dims.size()),
+                                           .dims = dims.data(),
+                                           .in = in.data() + base,
+                                           .in_strides = in_strides.data(),
+                                           .out = got.data(),
+                                           .out_strides = out_strides.data()});
   if (got != want)
-    testing::Fail(__FILE__, __LINE__, what + " of elements of " + std::to_string(size) +
-                                          " bytes, dims " + testing::Show(dims));
+    testing::Fail(
+        __FILE__, __LINE__,
+        what + " of elements of " + std::to_string(size) + " bytes, dims " + testing::Show(dims));
 }
 
 std::vector<unsigned char> Bytes(int64_t n) {
@@ -56,8 +61,9 @@ std::vector<unsigned char> Bytes(int64_t n) {
 
 TEST(Copy, TransposesByEveryPermutation) {
   for (int64_t size : {1, 2, 4, 8, 16})
-    for (const Dims& dims : {Dims{}, Dims{5}, Dims{3, 4}, Dims{70, 130}, Dims{64, 64}, Dims{5, 33, 17},
-                             Dims{2, 3, 20, 18}, Dims{1, 7, 1, 9}, Dims{0, 3}, Dims{3, 0, 2}}) {
+    for (const Dims& dims :
+         {Dims{}, Dims{5}, Dims{3, 4}, Dims{70, 130}, Dims{64, 64}, Dims{5, 33, 17},
+          Dims{2, 3, 20, 18}, Dims{1, 7, 1, 9}, Dims{0, 3}, Dims{3, 0, 2}}) {
       const std::vector<unsigned char> in = Bytes(Count(dims) * size);
       const Dims strides = Strides(dims, size);
       Dims order(dims.size());
@@ -90,9 +96,14 @@ TEST(Copy, WritesOnlyItsPart) {
   const std::vector<uint32_t> in = {1, 2, 3, 4, 5, 6};
   std::vector<uint32_t> out(5 * 4, 9);
   const Dims dims = {3, 2}, in_strides = {8, 4}, out_strides = {16, 8};
-  Kernels().copy[2]({.rank = 2, .dims = dims.data(), .in = in.data(), .in_strides = in_strides.data(),
-                     .out = &out[5], .out_strides = out_strides.data()});
-  EXPECT_EQ(out, (std::vector<uint32_t>{9, 9, 9, 9, 9, 1, 9, 2, 9, 3, 9, 4, 9, 5, 9, 6, 9, 9, 9, 9}));
+  Kernels().copy[2]({.rank = 2,
+                     .dims = dims.data(),
+                     .in = in.data(),
+                     .in_strides = in_strides.data(),
+                     .out = &out[5],
+                     .out_strides = out_strides.data()});
+  EXPECT_EQ(out,
+            (std::vector<uint32_t>{9, 9, 9, 9, 9, 1, 9, 2, 9, 3, 9, 4, 9, 5, 9, 6, 9, 9, 9, 9}));
 }
 
 TEST(Fill, EverySize) {
@@ -146,7 +157,8 @@ TEST(GatherRows, TakesRowsAtTheirOffsets) {
     std::vector<unsigned char> out(size_t(bytes) * 5 + 1, 0xa5);
     Kernels().gather_rows(in.data(), offsets.data(), 5, bytes, out.data());
     for (size_t r = 0; r < 5; ++r)
-      EXPECT_TRUE(std::memcmp(&out[r * size_t(bytes)], &in[size_t(offsets[r])], size_t(bytes)) == 0);
+      EXPECT_TRUE(std::memcmp(&out[r * size_t(bytes)], &in[size_t(offsets[r])], size_t(bytes)) ==
+                  0);
     EXPECT_EQ(int(out.back()), 0xa5);
   }
 }

@@ -1,5 +1,6 @@
-// Every entry of elementwise.inc, for every dtype it is defined for, on every ISA that this CPU runs, against the scalar
-// reference: corner values crossed with each other, random bits, tails, broadcasts, and results in place.
+// Every entry of elementwise.inc, for every dtype it is defined for, on every ISA that this CPU
+// runs, against the scalar reference: corner values crossed with each other, random bits, tails,
+// broadcasts, and results in place.
 
 #include <cstring>
 #include <random>
@@ -44,9 +45,11 @@ std::vector<T> Corners() {
     return z;
   } else if constexpr (scalar::kReal<T>) {
     std::vector<T> x;
-    for (double v : {0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.14159265, 1.57079633, 0.7, 10.0, 17.3, 88.5,
-                     89.5, 103.5, 710.0, 1234.5, 65504.0, 1.0e5, 1.0e6, 3.0e6, 1.0e10, 8388609.0,
-                     16777216.0, 1e-3, 1e-8, 6e-8, 1e-20, 1.1e-38, 1e-42, 3.4e38, HUGE_VAL, 0.49999997})
+    for (double v :
+         {0.0,        0.25,  0.5,     1.0,   1.5,    2.0,       2.5,        3.0,   3.14159265,
+          1.57079633, 0.7,   10.0,    17.3,  88.5,   89.5,      103.5,      710.0, 1234.5,
+          65504.0,    1.0e5, 1.0e6,   3.0e6, 1.0e10, 8388609.0, 16777216.0, 1e-3,  1e-8,
+          6e-8,       1e-20, 1.1e-38, 1e-42, 3.4e38, HUGE_VAL,  0.49999997})
       for (double s : {1.0, -1.0}) x.push_back(scalar::Rounded<T>(s * v));
     x.push_back(scalar::Rounded<T>(std::nan("")));
     x.push_back(scalar::Rounded<T>(-std::nan("")));
@@ -129,7 +132,8 @@ bool Near(T got, long double want, double tolerance) {
   if (exponent < lowest) exponent = lowest;
   const long double unit = std::ldexp(1.0L, exponent);
   const long double infinity = std::ldexp(1.0L, highest + 1);
-  const long double g = std::isinf(double(got)) ? std::copysign(infinity, double(got)) : double(got);
+  const long double g =
+      std::isinf(double(got)) ? std::copysign(infinity, double(got)) : double(got);
   const long double w = std::fabs(want) > infinity ? std::copysign(infinity, want) : want;
   // An f16 rounds an f32 that is itself off by `tolerance` of the smaller units.
   const double allowed = scalar::kHalf<T> ? 1 : tolerance;
@@ -166,8 +170,8 @@ std::optional<bool> Check(ElementwiseOp op, T x, T y, T z, const void* result) {
       return Same(got[0], x) && Same(got[1], y);
     }
     using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    const auto want = scalar::Float<Compute>(op, Compute(double(x)), Compute(double(y)),
-                                             Compute(double(z)));
+    const auto want =
+        scalar::Float<Compute>(op, Compute(double(x)), Compute(double(y)), Compute(double(z)));
     if (!want.has_value()) return std::nullopt;
     return Near(*static_cast<const T*>(result), *want, scalar::Tolerance(op));
   } else {
@@ -187,8 +191,8 @@ template <typename T>
 size_t ResultBytes(ElementwiseOp op) {
   if (ResultIsPred(op)) return 1;
   if (op == ElementwiseOp::kComplex) return 2 * sizeof(T);
-  if (scalar::kComplexNumber<T> && (op == ElementwiseOp::kReal || op == ElementwiseOp::kImag ||
-                                    op == ElementwiseOp::kAbs))
+  if (scalar::kComplexNumber<T> &&
+      (op == ElementwiseOp::kReal || op == ElementwiseOp::kImag || op == ElementwiseOp::kAbs))
     return sizeof(T) / 2;
   return sizeof(T);
 }
@@ -210,7 +214,8 @@ void TestKernel(const OpInfo& info, DType dtype, ElementwiseFn kernel) {
     for (size_t i = 0; i < p.size(); ++i) p[i] = (i * 2654435761u >> 7) & 1;
     for (int64_t n : {0, 1, 7, 17, 1000, int(kCount)}) {
       for (uint32_t scalars = 0; scalars < (1u << info.arity); ++scalars) {
-        // Every part of the operands in turn is the short block, so that its corners meet the tail's code.
+        // Every part of the operands in turn is the short block, so that its corners meet the
+        // tail's code.
         const int64_t start = n < 1000 ? int64_t(seed) * 97 + n + 11 * scalars : 0;
         const void* in[3] = {&x[size_t(start)], &y[size_t(start)], &z[size_t(start)]};
         if (select) in[0] = &p[size_t(start)], in[1] = &x[size_t(start)], in[2] = &y[size_t(start)];

@@ -1,35 +1,38 @@
-// Matrix product. A register tile of kGemmRows x (kGemmVectors vectors) of C runs over k with A's elements broadcast
-// and B's rows as vectors. Operands are packed, block by block, into the order in which the tile reads them; a product
-// that is small, or whose A has few rows, reads them where they are.
+// Matrix product. A register tile of kGemmRows x (kGemmVectors vectors) of C runs over k with A's
+// elements broadcast and B's rows as vectors. Operands are packed, block by block, into the order
+// in which the tile reads them; a product that is small, or whose A has few rows, reads them where
+// they are.
 
 template <typename T>
 inline constexpr int kTileColumns = kGemmVectors * kLanes<T>;
 
-// Blocks: a packed panel of B (kBlockK x kTileColumns) lives in L1, packed A (kBlockM x kBlockK) in L2, packed B in L3.
+// Blocks: a packed panel of B (kBlockK x kTileColumns) lives in L1, packed A (kBlockM x kBlockK) in
+// L2, packed B in L3.
 inline constexpr int64_t kBlockK = 256;
 inline constexpr int64_t kBlockM = 24 * kGemmRows;
 inline constexpr int64_t kBlockN = 2048;
 
-// `rows` rows of C: c[i][j] (+)= sum over p of a[i * a_row + p * a_col] * b[p * b_row + j].
-template <typename T, int rows>
+// `rows` rows and `vectors` vectors of columns of C: c[i][j] (+)= sum over p of a[i * a_row + p *
+// a_col] * b[p * b_row + j].
+template <typename T, int rows, int vectors>
 PJRT_KERNEL_NOINLINE void GemmTile(int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b,
                                    int64_t b_row, T* c, int64_t c_row, bool add) {
-  Vector<T> sum[rows][kGemmVectors] = {};
+  Vector<T> sum[rows][vectors] = {};
   for (int64_t p = 0; p < k; ++p, a += a_col, b += b_row) {
-    Vector<T> bv[kGemmVectors];
+    Vector<T> bv[vectors];
     PJRT_KERNEL_UNROLL
-    for (int v = 0; v < kGemmVectors; ++v) bv[v] = Load(b + v * kLanes<T>);
+    for (int v = 0; v < vectors; ++v) bv[v] = Load(b + v * kLanes<T>);
     PJRT_KERNEL_UNROLL
     for (int i = 0; i < rows; ++i) {
       const Vector<T> av = Splat(a[i * a_row]);
       PJRT_KERNEL_UNROLL
-      for (int v = 0; v < kGemmVectors; ++v) sum[i][v] += av * bv[v];
+      for (int v = 0; v < vectors; ++v) sum[i][v] += av * bv[v];
     }
   }
   PJRT_KERNEL_UNROLL
   for (int i = 0; i < rows; ++i) {
     PJRT_KERNEL_UNROLL
-    for (int v = 0; v < kGemmVectors; ++v) {
+    for (int v = 0; v < vectors; ++v) {
       T* at = c + i * c_row + v * kLanes<T>;
       Store(at, add ? Load(at) + sum[i][v] : sum[i][v]);
     }
@@ -40,27 +43,24 @@ template <typename T>
 using GemmTileFn = void (*)(int64_t, const T*, int64_t, int64_t, const T*, int64_t, T*, int64_t,
                             bool);
 // The tile for 1 to kGemmRows rows.
-template <typename T>
+template <typename T, int vectors>
 PJRT_KERNEL_INLINE GemmTileFn<T> TileOfRows(int64_t rows) {
   static_assert(kGemmRows <= 8);
-  switch (rows < kGemmRows ? rows : kGemmRows) {
-    case 1:
-      return &GemmTile<T, 1>;
-    case 2:
-      return &GemmTile<T, 2>;
-    case 3:
-      return &GemmTile<T, 3>;
-    case 4:
-      return &GemmTile<T, (kGemmRows < 4 ? kGemmRows : 4)>;
-    case 5:
-      return &GemmTile<T, (kGemmRows < 5 ? kGemmRows : 5)>;
-    case 6:
-      return &GemmTile<T, (kGemmRows < 6 ? kGemmRows : 6)>;
-    case 7:
-      return &GemmTile<T, (kGemmRows < 7 ? kGemmRows : 7)>;
+#define PJRT_KERNEL_TILE(r) \
+  case r:                   \
+    return &GemmTile<T, (r < kGemmRows ? r : kGemmRows), vectors>;
+  switch (rows) {
+    PJRT_KERNEL_TILE(1)
+    PJRT_KERNEL_TILE(2)
+    PJRT_KERNEL_TILE(3)
+    PJRT_KERNEL_TILE(4)
+    PJRT_KERNEL_TILE(5)
+    PJRT_KERNEL_TILE(6)
+    PJRT_KERNEL_TILE(7)
     default:
-      return &GemmTile<T, kGemmRows>;
+      return &GemmTile<T, kGemmRows, vectors>;
   }
+#undef PJRT_KERNEL_TILE
 }
 
 template <typename T, typename S>
@@ -72,7 +72,8 @@ PJRT_KERNEL_INLINE T PackedValue(S x) {
   }
 }
 
-// Rows of A in groups of kGemmRows: group g, then p, then the row in the group. The last group is narrower.
+// Rows of A in groups of kGemmRows: group g, then p, then the row in the group. The last group is
+// narrower.
 template <typename T, typename S>
 PJRT_KERNEL_NOINLINE void PackA(int64_t m, int64_t k, const S* a, int64_t a_row, int64_t a_col,
                                 T* packed) {
@@ -80,15 +81,15 @@ PJRT_KERNEL_NOINLINE void PackA(int64_t m, int64_t k, const S* a, int64_t a_row,
     const int64_t rows = m - i < kGemmRows ? m - i : kGemmRows;
     if (rows == kGemmRows) {
       for (int64_t p = 0; p < k; ++p, packed += kGemmRows)
-        for (int r = 0; r < kGemmRows; ++r)
-          packed[r] = PackedValue<T>(a[r * a_row + p * a_col]);
+        for (int r = 0; r < kGemmRows; ++r) packed[r] = PackedValue<T>(a[r * a_row + p * a_col]);
     } else {
       for (int64_t p = 0; p < k; ++p, packed += rows)
         for (int64_t r = 0; r < rows; ++r) packed[r] = PackedValue<T>(a[r * a_row + p * a_col]);
     }
   }
 }
-// Columns of B in panels of kTileColumns, padded with zeros: panel, then p, then the column in the panel.
+// Columns of B in panels of kTileColumns, padded with zeros: panel, then p, then the column in the
+// panel.
 template <typename T, typename S>
 PJRT_KERNEL_NOINLINE void PackB(int64_t k, int64_t n, const S* b, int64_t b_row, int64_t b_col,
                                 T* packed) {
@@ -104,23 +105,23 @@ PJRT_KERNEL_NOINLINE void PackB(int64_t k, int64_t n, const S* b, int64_t b_row,
         const int64_t p1 = k - p0 < 16 ? k : p0 + 16;
         for (int64_t c = 0; c < kWidth; ++c)
           for (int64_t p = p0; p < p1; ++p)
-            packed[p * kWidth + c] =
-                c < columns ? PackedValue<T>(b[p * b_row + c * b_col]) : T(0);
+            packed[p * kWidth + c] = c < columns ? PackedValue<T>(b[p * b_row + c * b_col]) : T(0);
       }
       packed += k * kWidth;
     }
   }
 }
 
-// One panel: all rows of C, at most kTileColumns columns. The tile writes whole vectors, so that a narrower panel goes
-// through a buffer.
+// At most kGemmRows rows and kTileColumns columns of C. The tile writes whole vectors; what is no
+// whole tile and no whole vector goes through a buffer.
 template <typename T>
 PJRT_KERNEL_INLINE void GemmRowsOfPanel(int64_t rows, int64_t columns, int64_t k, const T* a,
                                         int64_t a_row, int64_t a_col, const T* b, int64_t b_row,
                                         T* c, int64_t c_row, bool add) {
   constexpr int kWidth = kTileColumns<T>;
-  const GemmTileFn<T> tile = TileOfRows<T>(rows);
-  if (columns == kWidth) {
+  const bool narrow = columns <= kLanes<T>;
+  const GemmTileFn<T> tile = narrow ? TileOfRows<T, 1>(rows) : TileOfRows<T, kGemmVectors>(rows);
+  if (columns == (narrow ? kLanes<T> : kWidth)) {
     tile(k, a, a_row, a_col, b, b_row, c, c_row, add);
     return;
   }
@@ -165,17 +166,19 @@ void GemmPacked(const GemmArgs& g, T* scratch) {
   }
 }
 
-// Reads A in place, and B too where it can: its rows are dense and the panel is whole.
+// Reads A in place, and B too where it can: its rows are dense and the panel has whole vectors.
 template <typename T>
 void GemmDirect(const GemmArgs& g, T* scratch) {
   constexpr int kWidth = kTileColumns<T>;
   const T* a = static_cast<const T*>(g.a);
   T* c = static_cast<T*>(g.c);
-  for (int64_t j = 0; j < g.n; j += kWidth) {
-    const int64_t columns = Least(kWidth, g.n - j);
+  int64_t columns = 0;
+  for (int64_t j = 0; j < g.n; j += columns) {
+    columns = Least(kWidth, g.n - j);
+    if (columns < kWidth && columns > kLanes<T>) columns = kLanes<T>;
     const T* b = static_cast<const T*>(g.b) + j * g.b_col;
     int64_t b_row = g.b_row;
-    if (g.b_col != 1 || columns < kWidth) {
+    if (g.b_col != 1 || (columns < kWidth && columns != kLanes<T>)) {
       PackB<T, T>(g.k, columns, b, g.b_row, g.b_col, scratch);
       b = scratch;
       b_row = kWidth;
@@ -212,6 +215,35 @@ void GemmDot(const GemmArgs& g) {
     }
 }
 
+// The product for one or two rows, where B's rows are dense: B is read once, along its rows, and
+// C's strip stays in L1.
+template <typename T>
+void GemmThin(const GemmArgs& g) {
+  constexpr int64_t kStrip = 4096 / int64_t(sizeof(T));
+  constexpr int kRows = 4;
+  for (int64_t i = 0; i < g.m; ++i)
+    for (int64_t j0 = 0; j0 < g.n; j0 += kStrip) {
+      const int64_t n = Least(kStrip, g.n - j0);
+      const T* a = static_cast<const T*>(g.a) + i * g.a_row;
+      const T* b = static_cast<const T*>(g.b) + j0;
+      T* c = static_cast<T*>(g.c) + i * g.c_row + j0;
+      if (!g.accumulate)
+        for (int64_t j = 0; j < n; ++j) c[j] = 0;
+      int64_t p = 0;
+      for (; p + kRows <= g.k; p += kRows, a += kRows * g.a_col, b += kRows * g.b_row) {
+        const T a0 = a[0], a1 = a[g.a_col], a2 = a[2 * g.a_col], a3 = a[3 * g.a_col];
+        const T *b0 = b, *b1 = b + g.b_row, *b2 = b + 2 * g.b_row, *b3 = b + 3 * g.b_row;
+        PJRT_KERNEL_INDEPENDENT
+        for (int64_t j = 0; j < n; ++j)
+          c[j] += (a0 * b0[j] + a1 * b1[j]) + (a2 * b2[j] + a3 * b3[j]);
+      }
+      for (; p < g.k; ++p, a += g.a_col, b += g.b_row) {
+        PJRT_KERNEL_INDEPENDENT
+        for (int64_t j = 0; j < n; ++j) c[j] += a[0] * b[j];
+      }
+    }
+}
+
 template <typename T>
 void ClearRows(const GemmArgs& g) {
   T* c = static_cast<T*>(g.c);
@@ -219,7 +251,8 @@ void ClearRows(const GemmArgs& g) {
     for (int64_t j = 0; j < g.n; ++j) c[i * g.c_row + j] = T{};
 }
 
-// Floats. Packing pays when every packed element is used often enough and the operands leave the L1 cache.
+// Floats. Packing pays when every packed element is used often enough and the operands leave the L1
+// cache.
 PJRT_KERNEL_INLINE bool WorthPacking(int64_t m, int64_t n, int64_t k) {
   return m > 2 * kGemmRows && n * k > 8192;
 }
@@ -234,16 +267,15 @@ void GemmFloat(const GemmArgs& g, void* scratch) {
   if constexpr (kSame<T, S>) {
     const bool few = g.n < kLanes<T> || (g.b_col != 1 && g.m <= 2);
     if (few && g.a_col == 1 && g.b_row == 1) return GemmDot<T>(g);
-    if (g.n == 1 && g.a_row == 1) {
-      // The vector is on the right: the same product transposed has long rows, when C's elements are dense.
-      if (g.c_row == 1) {
-        GemmArgs t = g;
-        t.m = 1, t.n = g.m;
-        t.a = g.b, t.a_row = g.b_col, t.a_col = g.b_row;
-        t.b = g.a, t.b_row = g.a_col, t.b_col = g.a_row;
-        return GemmDirect<T>(t, buffer);
-      }
+    if (g.n == 1 && g.a_row == 1 && g.c_row == 1) {
+      // The vector is on the right: the same product transposed is a thin one.
+      GemmArgs t = g;
+      t.m = 1, t.n = g.m;
+      t.a = g.b, t.a_row = g.b_col, t.a_col = g.b_row;
+      t.b = g.a, t.b_row = g.a_col, t.b_col = g.a_row;
+      return GemmThin<T>(t);
     }
+    if (g.m <= 2 && g.b_col == 1 && g.n > 2 * kTileColumns<T>) return GemmThin<T>(g);
     if (!WorthPacking(g.m, g.n, g.k)) return GemmDirect<T>(g, buffer);
   }
   GemmPacked<T, S>(g, buffer);
@@ -283,12 +315,10 @@ size_t ScratchFor(int64_t n, int64_t k) {
   const int64_t direct = k * kTileColumns<T>;  // one panel of all of B
   return size_t((packed > direct ? packed : direct) * int64_t(sizeof(T)));
 }
-// The product that GemmFloat transposes has m columns.
 inline size_t GemmScratchBytes(DType t, int64_t m, int64_t n, int64_t k) {
   if (m <= 0 || n <= 0 || k <= 0) return 0;
-  const int64_t columns = n == 1 ? m : n;
-  if (t == DType::kF64) return ScratchFor<double>(columns, k);
-  return Contains(kFloatTypes, t) ? ScratchFor<float>(columns, k) : 0;
+  if (t == DType::kF64) return ScratchFor<double>(n, k);
+  return Contains(kFloatTypes, t) ? ScratchFor<float>(n, k) : 0;
 }
 
 constexpr void FillGemm(KernelTable& table) {

@@ -1,4 +1,5 @@
-// Matrix products of every dtype and shape class, on every ISA that this CPU runs, against three plain loops.
+// Matrix products of every dtype and shape class, on every ISA that this CPU runs, against three
+// plain loops.
 
 #include <complex>
 #include <cstdlib>
@@ -16,7 +17,8 @@ namespace {
 using scalar::BF16;
 using scalar::F16;
 
-// Small whole numbers: every product and sum is exact in every dtype, so that results compare equal.
+// Small whole numbers: every product and sum is exact in every dtype, so that results compare
+// equal.
 template <typename T>
 std::vector<T> Numbers(int64_t n, int seed) {
   std::vector<T> x(static_cast<size_t>(n));
@@ -45,10 +47,11 @@ auto Value(T x) {
 struct Case {
   int64_t m, n, k;
 };
-constexpr Case kCases[] = {{1, 1, 1},     {8, 8, 8},     {3, 5, 7},      {0, 4, 4},     {4, 0, 4},
-                           {4, 4, 0},     {1, 100, 37},  {100, 1, 37},   {2, 300, 70},  {17, 33, 65},
-                           {1, 70, 1000}, {64, 64, 64},  {50, 10, 300},  {13, 16, 600}, {97, 131, 257},
-                           {150, 9, 270}, {30, 2100, 5}, {201, 65, 513}, {1, 8200, 3},  {1, 4111, 9}};
+constexpr Case kCases[] = {{1, 1, 1},     {8, 8, 8},      {3, 5, 7},      {0, 4, 4},
+                           {4, 0, 4},     {4, 4, 0},      {1, 100, 37},   {100, 1, 37},
+                           {2, 300, 70},  {17, 33, 65},   {1, 70, 1000},  {64, 64, 64},
+                           {50, 10, 300}, {13, 16, 600},  {97, 131, 257}, {150, 9, 270},
+                           {30, 2100, 5}, {201, 65, 513}, {1, 8200, 3},   {1, 4111, 9}};
 
 template <typename T>
 void TestProduct(DType t, const Case& c, bool a_transposed, bool b_transposed, bool accumulate) {
@@ -57,10 +60,18 @@ void TestProduct(DType t, const Case& c, bool a_transposed, bool b_transposed, b
   const int64_t c_row = c.n == 1 ? 1 : c.n + 2;
   const std::vector<A> before = Numbers<A>(c.m * c_row + 1, 3);
   std::vector<A> got = before, want = before;
-  GemmArgs g{.m = c.m, .n = c.n, .k = c.k,
-             .a = a.data(), .a_row = a_transposed ? 1 : c.k, .a_col = a_transposed ? c.m : 1,
-             .b = b.data(), .b_row = b_transposed ? 1 : c.n, .b_col = b_transposed ? c.k : 1,
-             .c = got.data(), .c_row = c_row, .accumulate = accumulate};
+  GemmArgs g{.m = c.m,
+             .n = c.n,
+             .k = c.k,
+             .a = a.data(),
+             .a_row = a_transposed ? 1 : c.k,
+             .a_col = a_transposed ? c.m : 1,
+             .b = b.data(),
+             .b_row = b_transposed ? 1 : c.n,
+             .b_col = b_transposed ? c.k : 1,
+             .c = got.data(),
+             .c_row = c_row,
+             .accumulate = accumulate};
   for (int64_t i = 0; i < c.m; ++i)
     for (int64_t j = 0; j < c.n; ++j) {
       A sum = accumulate ? want[size_t(i * c_row + j)] : A{};

@@ -40,14 +40,15 @@ struct Narrow<F16> {
     const uint32_t denormal =
         BitCast<uint32_t>(BitCast<float>(magnitude) + 0.5f) - BitCast<uint32_t>(0.5f);
     uint32_t r = magnitude < (113u << 23) ? denormal : normal;
-    r = magnitude >= (143u << 23) ? 0x7c00u : r;  // 2^16 and more; what rounds up to it is infinite already
+    r = magnitude >= (143u << 23) ? 0x7c00u
+                                  : r;  // 2^16 and more; what rounds up to it is infinite already
     r = magnitude > 0x7f800000u ? 0x7e00u : r;
     return {uint16_t(r | ((bits >> 16) & 0x8000u))};
   }
 };
 
-// f64 to an f32 that any narrower rounding rounds as it would the f64: truncated, and the last bit set when something
-// was cut off ("round to odd").
+// f64 to an f32 that any narrower rounding rounds as it would the f64: truncated, and the last bit
+// set when something was cut off ("round to odd").
 struct NarrowToOdd {
   template <typename T>
   static constexpr bool kVector = true;

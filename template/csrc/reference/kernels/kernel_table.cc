@@ -10,7 +10,8 @@ namespace {
 
 bool Always() { return true; }
 #if defined(__x86_64__)
-// The compilers' CPU check asks the operating system too: a kernel that does not save wide registers counts as none.
+// The compilers' CPU check asks the operating system too: a kernel that does not save wide
+// registers counts as none.
 bool HasAvx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
@@ -117,17 +118,17 @@ backend::Status SelectIsa(std::string_view force) {
   for (size_t i = 0; i < kNumIsas; ++i) {
     if (kIsas[i].name != force) continue;
     if (!kIsas[i].supported())
-      return backend::FailedPrecondition("the instruction set \"" + std::string(force) +
-                                         "\" was asked for, but this CPU lacks it; it runs: " +
-                                         Usable());
+      return backend::FailedPrecondition(
+          "the instruction set \"" + std::string(force) +
+          "\" was asked for, but this CPU lacks it; it runs: " + Usable());
     chosen.store(int(i), std::memory_order_release);
     return {};
   }
   for (std::string_view name : kKnownNames)
     if (name == force)
-      return backend::FailedPrecondition("the instruction set \"" + std::string(force) +
-                                         "\" belongs to another architecture; this build has: " +
-                                         Usable());
+      return backend::FailedPrecondition(
+          "the instruction set \"" + std::string(force) +
+          "\" belongs to another architecture; this build has: " + Usable());
   return backend::InvalidArgument("unknown instruction set \"" + std::string(force) +
                                   "\"; give one of baseline, avx2, avx512, neon, or nothing for "
                                   "the best that the CPU runs");

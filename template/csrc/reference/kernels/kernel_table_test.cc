@@ -63,10 +63,9 @@ TEST(KernelTable, IsComplete) {
   for (std::string_view name : kNames) {
     if (!SelectIsa(name).ok()) continue;
     const KernelTable& t = Kernels();
-#define PJRT_PLUGIN_KERNEL(op, arity, dtypes)                         \
-  for (size_t d = 0; d < kNumDTypes; ++d)                             \
-    EXPECT_EQ(t.Find(ElementwiseOp::k##op, DType(d)) != nullptr,      \
-              Contains((dtypes), DType(d)));
+#define PJRT_PLUGIN_KERNEL(op, arity, dtypes) \
+  for (size_t d = 0; d < kNumDTypes; ++d)     \
+    EXPECT_EQ(t.Find(ElementwiseOp::k##op, DType(d)) != nullptr, Contains((dtypes), DType(d)));
 #include "reference/kernels/elementwise.inc"
 #undef PJRT_PLUGIN_KERNEL
     for (const auto& row : t.convert)

@@ -1,5 +1,5 @@
-// All kernels that vectorise, for one ISA, and its table. The including file has opened the ISA's namespace and target
-// region, and has said before:
+// All kernels that vectorise, for one ISA, and its table. The including file has opened the ISA's
+// namespace and target region, and has said before:
 //   kTypes                the dtypes that are worth an instance of their own
 //   kVectorBytes          width of a vector register
 //   kGemmRows, kGemmVectors   rows and vectors of the matrix product's register tile

@@ -1,6 +1,7 @@
-// Transcendental functions of f32 without branches, so that they vectorise: within 2 units in the last place of the
-// true value over the whole range, with IEEE results for NaN, infinities, zeros of both signs and denormals. The
-// polynomials are minimax fits made for this file; the interval and the error stand beside each.
+// Transcendental functions of f32 without branches, so that they vectorise: within 2 units in the
+// last place of the true value over the whole range, with IEEE results for NaN, infinities, zeros
+// of both signs and denormals. The polynomials are minimax fits made for this file; the interval
+// and the error stand beside each.
 
 namespace math {
 
@@ -19,7 +20,8 @@ struct ExpReduced {
   int32_t n;
   float r;
 };
-// x = n ln 2 + r with |r| <= 0.35, for |x| < 2^20; ln 2 in two parts, the first with 15 significant bits.
+// x = n ln 2 + r with |r| <= 0.35, for |x| < 2^20; ln 2 in two parts, the first with 15 significant
+// bits.
 PJRT_KERNEL_INLINE ExpReduced ReduceExp(float x) {
   const float shifted = x * 1.44269504f + kRoundMagic;
   const float n = shifted - kRoundMagic;
@@ -38,11 +40,12 @@ PJRT_KERNEL_INLINE float ExpTail(float r) {
 }
 
 PJRT_KERNEL_INLINE float Exp(float x) {
-  x = Select(x > 89.0f, 89.0f, x);  // overflows
+  x = Select(x > 89.0f, 89.0f, x);      // overflows
   x = Select(x < -104.0f, -104.0f, x);  // rounds to zero
   const ExpReduced e = ReduceExp(x);
   const float p = 1.0f + (e.r + ExpTail(e.r));
-  const int32_t half = e.n >> 1;  // in two steps: 2^n may be beyond the range while the result is not
+  const int32_t half =
+      e.n >> 1;  // in two steps: 2^n may be beyond the range while the result is not
   return p * Exp2Int(half) * Exp2Int(e.n - half);
 }
 
@@ -113,7 +116,8 @@ struct TrigReduced {
   int32_t quadrant;
   float r;  // |r| <= pi / 4
 };
-// x = quadrant * pi/2 + r. In f64: the first part of pi/2 has 33 bits, so that its product with the quadrant is exact.
+// x = quadrant * pi/2 + r. In f64: the first part of pi/2 has 33 bits, so that its product with the
+// quadrant is exact.
 PJRT_KERNEL_INLINE TrigReduced ReduceTrig(float x) {
   constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52
   const double d = x;

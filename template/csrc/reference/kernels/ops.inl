@@ -1,9 +1,10 @@
-// The scalar meaning of every operation of elementwise.inc, for integers and real floats; complex.inl has the complex
-// ones. A functor's name is the list's.
+// The scalar meaning of every operation of elementwise.inc, for integers and real floats;
+// complex.inl has the complex ones. A functor's name is the list's.
 
 namespace op {
 
-// What most functors are: vectorised for every type, different code for signed and unsigned integers.
+// What most functors are: vectorised for every type, different code for signed and unsigned
+// integers.
 struct Base {
   template <typename T>
   static constexpr bool kVector = true;
@@ -373,10 +374,10 @@ inline double LogisticF64(double x) {
   return (x < 0 ? e : 1.0) / (1.0 + e);
 }
 
-#define PJRT_KERNEL_MATH(Name, f32, f64)                              \
-  struct Name : MathBase {                                            \
-    PJRT_KERNEL_INLINE static float Apply(float x) { return f32; }    \
-    PJRT_KERNEL_INLINE static double Apply(double x) { return f64; }  \
+#define PJRT_KERNEL_MATH(Name, f32, f64)                             \
+  struct Name : MathBase {                                           \
+    PJRT_KERNEL_INLINE static float Apply(float x) { return f32; }   \
+    PJRT_KERNEL_INLINE static double Apply(double x) { return f64; } \
   };
 PJRT_KERNEL_MATH(Exponential, math::Exp(x), ::exp(x))
 PJRT_KERNEL_MATH(ExponentialMinusOne, math::Expm1(x), ::expm1(x))
@@ -387,12 +388,12 @@ PJRT_KERNEL_MATH(Tanh, math::Tanh(x), ::tanh(x))
 PJRT_KERNEL_MATH(Cbrt, math::Cbrt(x), ::cbrt(x))
 #undef PJRT_KERNEL_MATH
 
-#define PJRT_KERNEL_TRIG(Name, f32, libm)                                                  \
-  struct Name : MathBase {                                                                 \
-    PJRT_KERNEL_INLINE static float Apply(float x) { return f32(x); }                      \
+#define PJRT_KERNEL_TRIG(Name, f32, libm)                                                         \
+  struct Name : MathBase {                                                                        \
+    PJRT_KERNEL_INLINE static float Apply(float x) { return f32(x); }                             \
     PJRT_KERNEL_INLINE static bool Hard(float x) { return !(Abs::Apply(x) <= math::kTrigLimit); } \
-    PJRT_KERNEL_INLINE static float Slow(float x) { return ::libm##f(x); }                 \
-    PJRT_KERNEL_INLINE static double Apply(double x) { return ::libm(x); }                 \
+    PJRT_KERNEL_INLINE static float Slow(float x) { return ::libm##f(x); }                        \
+    PJRT_KERNEL_INLINE static double Apply(double x) { return ::libm(x); }                        \
   };
 PJRT_KERNEL_TRIG(Sine, math::Sin, sin)
 PJRT_KERNEL_TRIG(Cosine, math::Cos, cos)

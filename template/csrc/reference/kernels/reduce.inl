@@ -1,8 +1,9 @@
-// Reductions. Sums and products keep `kLanes` running values (a fixed number of bytes, the same for every dtype) and
-// restart them every few thousand elements, so that the error of a long f32 sum stays small.
+// Reductions. Sums and products keep `kLanes` running values (a fixed number of bytes, the same for
+// every dtype) and restart them every few thousand elements, so that the error of a long f32 sum
+// stays small.
 
-// Running values of a reduction: eight independent vectors of 32 bytes hide the latency of a float addition, integers
-// need fewer.
+// Running values of a reduction: eight independent vectors of 32 bytes hide the latency of a float
+// addition, integers need fewer.
 template <typename A>
 inline constexpr int kReduceLanes = (kIsInteger<A> ? 128 : 256) / int(sizeof(A));
 
@@ -37,8 +38,7 @@ PJRT_KERNEL_INLINE A ReduceRow(const T* in, int64_t n) {
       for (int j = 0; j < count; ++j) lanes[j] = Accumulator<A>(in[i + j]);
       const int64_t end = n - i < kRestart ? n : i + kRestart;
       for (i += count; end - i >= count; i += count)
-        for (int j = 0; j < count; ++j)
-          lanes[j] = Op::Apply(lanes[j], Accumulator<A>(in[i + j]));
+        for (int j = 0; j < count; ++j) lanes[j] = Op::Apply(lanes[j], Accumulator<A>(in[i + j]));
       const A part = FoldLanes<Op>(lanes);
       total = first ? part : Op::Apply(total, part);
       first = false;
@@ -57,8 +57,9 @@ void ReduceInner(const void* in, int64_t rows, int64_t n, int64_t row_stride, vo
     o[r] = Op::Apply(o[r], ReduceRow<Op, A>(row, n));
 }
 
-// Folds `rows` rows, `n` columns wide (n <= count, whole strips when `fixed`), into `lanes`, which it overwrites. Many
-// rows are halved and the halves folded: the error of a sum grows with the logarithm of their number.
+// Folds `rows` rows, `n` columns wide (n <= count, whole strips when `fixed`), into `lanes`, which
+// it overwrites. Many rows are halved and the halves folded: the error of a sum grows with the
+// logarithm of their number.
 template <typename Op, typename A, bool fixed, typename T>
 PJRT_KERNEL_NOINLINE void ReduceStrip(const T* in, int64_t rows, int64_t n, int64_t row_stride,
                                       A* lanes) {

@@ -36,13 +36,20 @@ template <typename W>
 W Apply(ReduceOp op, W a, W b) {
   if constexpr (std::is_integral_v<W>) {
     switch (op) {
-      case ReduceOp::kAdd: return W(uint64_t(a) + uint64_t(b));
-      case ReduceOp::kMultiply: return W(uint64_t(a) * uint64_t(b));
-      case ReduceOp::kMaximum: return a > b ? a : b;
-      case ReduceOp::kMinimum: return a < b ? a : b;
-      case ReduceOp::kAnd: return W(a & b);
-      case ReduceOp::kOr: return W(a | b);
-      case ReduceOp::kXor: return W(a ^ b);
+      case ReduceOp::kAdd:
+        return W(uint64_t(a) + uint64_t(b));
+      case ReduceOp::kMultiply:
+        return W(uint64_t(a) * uint64_t(b));
+      case ReduceOp::kMaximum:
+        return a > b ? a : b;
+      case ReduceOp::kMinimum:
+        return a < b ? a : b;
+      case ReduceOp::kAnd:
+        return W(a & b);
+      case ReduceOp::kOr:
+        return W(a | b);
+      case ReduceOp::kXor:
+        return W(a ^ b);
     }
   } else if constexpr (std::is_floating_point_v<W>) {
     if (op == ReduceOp::kMaximum || op == ReduceOp::kMinimum) {
@@ -75,8 +82,7 @@ bool Close(AccumulatorOf<T> got, decltype(Widen(T{})) want, int64_t count, Reduc
   } else {
     using A = AccumulatorOf<T>;
     using Part = decltype(std::abs(A{}));
-    if (op == ReduceOp::kMaximum || op == ReduceOp::kMinimum)
-      return Widen(got) == want;
+    if (op == ReduceOp::kMaximum || op == ReduceOp::kMinimum) return Widen(got) == want;
     // Much less than a fold in order is allowed: that one's error grows with the count itself.
     const double eps = std::numeric_limits<Part>::epsilon();
     return std::abs(Widen(got) - want) <=
@@ -97,7 +103,7 @@ void TestReduction(ReduceOp op, DType t) {
   using W = decltype(Widen(T{}));
   // What adding and multiplying mean for i1.
   const bool pred = t == DType::kPred;
-  const ReduceOp fold = !pred                        ? op
+  const ReduceOp fold = !pred                       ? op
                         : op == ReduceOp::kAdd      ? ReduceOp::kOr
                         : op == ReduceOp::kMultiply ? ReduceOp::kAnd
                                                     : op;
@@ -124,7 +130,8 @@ void TestReduction(ReduceOp op, DType t) {
     bool good = true;
     for (int64_t r = 0; r <= rows; ++r)
       good &= Close<T>(by_row[size_t(r)], want_row[size_t(r)], r < rows ? n : 0, op);
-    if (!good) testing::Fail(__FILE__, __LINE__, where + ": wrong along rows of " + testing::Show(n));
+    if (!good)
+      testing::Fail(__FILE__, __LINE__, where + ": wrong along rows of " + testing::Show(n));
     good = true;
     for (int64_t j = 0; j <= n; ++j)
       good &= Close<T>(by_column[size_t(j)], want_column[size_t(j)], j < n ? rows : 0, op);

@@ -1,15 +1,16 @@
-// Conversions of the types with fewer than 8 bits and of the 8-bit floats: by way of f64, which holds all their values,
-// or between integers by way of s64.
+// Conversions of the types with fewer than 8 bits and of the 8-bit floats: by way of f64, which
+// holds all their values, or between integers by way of s64.
 
 // What the codes of a small float with the largest magnitudes mean.
 enum class Top {
-  kIeee,    // exponent of all ones: infinity and NaN
-  kNan,     // no infinity; NaN is all ones
+  kIeee,             // exponent of all ones: infinity and NaN
+  kNan,              // no infinity; NaN is all ones
   kNanNegativeZero,  // no infinity, no negative zero; NaN takes negative zero's code
   kNumbers,          // neither: too large a value saturates, NaN becomes a zero
 };
 
-// value = (-1)^sign 2^(exponent - bias) 1.mantissa, or without the leading one and with exponent 1 when it is zero.
+// value = (-1)^sign 2^(exponent - bias) 1.mantissa, or without the leading one and with exponent 1
+// when it is zero.
 template <int exponent_bits, int mantissa_bits, int bias, Top top>
 struct SmallFloat {
   static constexpr int kSign = 1 << (exponent_bits + mantissa_bits);
@@ -124,9 +125,10 @@ PJRT_KERNEL_SMALL(kF8E5M2, SmallFloat<5, 2, 15, Top::kIeee>)
 PJRT_KERNEL_SMALL(kF8E5M2FNUZ, SmallFloat<5, 2, 16, Top::kNanNegativeZero>)
 PJRT_KERNEL_SMALL(kF8E8M0FNU, SmallExponent)
 #undef PJRT_KERNEL_SMALL
-#define PJRT_KERNEL_FOR_EACH_SMALL_TYPE(X) \
-  X(kS1) X(kS2) X(kS4) X(kU1) X(kU2) X(kU4) X(kF4E2M1FN) X(kF6E2M3FN) X(kF6E3M2FN) X(kF8E3M4) X(kF8E4M3) \
-  X(kF8E4M3FN) X(kF8E4M3FNUZ) X(kF8E4M3B11FNUZ) X(kF8E5M2) X(kF8E5M2FNUZ) X(kF8E8M0FNU)
+#define PJRT_KERNEL_FOR_EACH_SMALL_TYPE(X)                                                        \
+  X(kS1)                                                                                          \
+  X(kS2) X(kS4) X(kU1) X(kU2) X(kU4) X(kF4E2M1FN) X(kF6E2M3FN) X(kF6E3M2FN) X(kF8E3M4) X(kF8E4M3) \
+      X(kF8E4M3FN) X(kF8E4M3FNUZ) X(kF8E4M3B11FNUZ) X(kF8E5M2) X(kF8E5M2FNUZ) X(kF8E8M0FNU)
 
 struct SmallBase {
   template <typename T>
@@ -200,12 +202,12 @@ constexpr ElementwiseFn BetweenSmall() {
 template <DType t>
 constexpr void FillSmall(KernelTable& table) {
   using S = typename SmallOf<t>::Type;
-#define PJRT_KERNEL_ENTRY(wide)                                                      \
-  table.convert[size_t(t)][size_t(DType::wide)] = FromSmall<S, DType::wide>();       \
+#define PJRT_KERNEL_ENTRY(wide)                                                \
+  table.convert[size_t(t)][size_t(DType::wide)] = FromSmall<S, DType::wide>(); \
   table.convert[size_t(DType::wide)][size_t(t)] = ToSmall<S, DType::wide>();
   PJRT_KERNEL_FOR_EACH_TYPE(PJRT_KERNEL_ENTRY)
 #undef PJRT_KERNEL_ENTRY
-#define PJRT_KERNEL_ENTRY(other) \
+#define PJRT_KERNEL_ENTRY(other)                   \
   table.convert[size_t(t)][size_t(DType::other)] = \
       BetweenSmall<S, typename SmallOf<DType::other>::Type>();
   PJRT_KERNEL_FOR_EACH_SMALL_TYPE(PJRT_KERNEL_ENTRY)

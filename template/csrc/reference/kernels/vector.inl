@@ -1,12 +1,13 @@
-// Vectors of kVectorBytes by the compilers' extension, for the loops whose register use is written by hand.
+// Vectors of kVectorBytes by the compilers' extension, for the loops whose register use is written
+// by hand.
 
 template <typename T>
 struct VectorOf;
-#define PJRT_KERNEL_VECTOR(type)                                        \
-  template <>                                                           \
-  struct VectorOf<type> {                                               \
-    typedef type Type __attribute__((vector_size(kVectorBytes)));       \
-    typedef type Unaligned                                              \
+#define PJRT_KERNEL_VECTOR(type)                                                       \
+  template <>                                                                          \
+  struct VectorOf<type> {                                                              \
+    typedef type Type __attribute__((vector_size(kVectorBytes)));                      \
+    typedef type Unaligned                                                             \
         __attribute__((vector_size(kVectorBytes), aligned(alignof(type)), may_alias)); \
   };
 PJRT_KERNEL_VECTOR(float)

@@ -5,10 +5,13 @@
 
 #if defined(__x86_64__)
 
-PJRT_KERNEL_REGION_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
+PJRT_KERNEL_REGION_BEGIN(
+    "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,prefer-vector-width="
+    "512")
 namespace PJRT_PLUGIN_NS::reference::kernels::avx512 {
 
-// What programs spend their time in; for the rest AVX2's kernels are as good, and every instance costs build time.
+// What programs spend their time in; for the rest AVX2's kernels are as good, and every instance
+// costs build time.
 inline constexpr DTypeSet kTypes = kFloatTypes | SetOf(DType::kS32, DType::kU32);
 inline constexpr int kVectorBytes = 64;
 inline constexpr int kGemmRows = 8;

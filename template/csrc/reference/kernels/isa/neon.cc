@@ -1,4 +1,5 @@
-// The kernels for aarch64 CPUs, whose baseline has NEON already: a larger tile for the 32 registers.
+// The kernels for aarch64 CPUs, whose baseline has NEON already: a larger tile for the 32
+// registers.
 
 #include "reference/kernels/isa/region.h"
 #include "reference/kernels/isa/tables.h"

@@ -1,5 +1,5 @@
-// What no instruction set makes faster, built once and part of every table: library functions of f64 and complex
-// numbers, integer division, the small types, data movement.
+// What no instruction set makes faster, built once and part of every table: library functions of
+// f64 and complex numbers, integer division, the small types, data movement.
 
 #include "reference/kernels/isa/region.h"
 #include "reference/kernels/isa/tables.h"

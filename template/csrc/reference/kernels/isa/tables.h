@@ -1,8 +1,8 @@
 #ifndef REFERENCE_KERNELS_ISA_TABLES_H_
 #define REFERENCE_KERNELS_ISA_TABLES_H_
 
-// The table that each isa/*.cc exports. Together, portable's and baseline's are complete; a null entry of another one
-// means that the next older ISA's kernel is as good.
+// The table that each isa/*.cc exports. Together, portable's and baseline's are complete; a null
+// entry of another one means that the next older ISA's kernel is as good.
 
 #include "reference/kernels/kernel_table.h"
 
