@@ -8,6 +8,13 @@
 #include <vector>
 
 namespace PJRT_PLUGIN_NS::backend {
+namespace {
+
+thread_local int running_callbacks = 0;  // sets may nest
+
+}  // namespace
+
+bool RunningCallbacks() { return running_callbacks != 0; }
 
 struct Completion::State {
   std::atomic<bool> ready{false};
@@ -80,7 +87,10 @@ void Promise::Set(Status status) const {
     state->ready.store(true, std::memory_order_release);
     state->cv.notify_all();
   }
+  ++running_callbacks;
   for (auto& callback : callbacks) callback(state->status);
+  callbacks.clear();  // what they hold is let go of here too
+  --running_callbacks;
 }
 
 std::pair<Completion, Promise> MakeCompletion() {

@@ -69,6 +69,10 @@ class Promise {
 
 std::pair<Completion, Promise> MakeCompletion();
 
+// Whether this thread is inside Promise::Set, running callbacks: what must not be done by a worker
+// of a backend that waits for its workers is then left to another thread.
+bool RunningCallbacks();
+
 // Ready when all of `all` are; fails with the first failure in the order given.
 Completion WhenAll(std::span<const Completion> all);
 

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include "backend/completion.h"
+#include "generated/array.h"
 #include "plugin/layer.h"
 #include "plugin/options.h"
 
@@ -40,10 +45,27 @@ Result<std::string> GetValue(const PJRT_Client_Create_Args& args, std::string_vi
   return value;
 }
 
+// A callback may let go of the last buffer, on a worker of the driver. The driver's destructor
+// waits for its workers, so it must not run there.
+void DestroyClient(Client* client) {
+  if (!backend::RunningCallbacks()) {
+    delete client;
+    return;
+  }
+  try {
+    std::thread([client] { delete client; }).detach();
+  } catch (const std::system_error&) {
+    // No thread to be had: the client stays until the process ends.
+  }
+}
+
 Result<std::shared_ptr<Client>> CreateClient(const PJRT_Client_Create_Args& args) {
+  const generated::StructArray<const PJRT_NamedValue> array(args.create_options, args.num_options);
+  std::vector<PJRT_NamedValue> given;
+  for (size_t i = 0; i < array.size(); ++i) given.push_back(array[i]);
   PJRT_PLUGIN_ASSIGN_OR_RETURN(
       backend::DriverOptions options,
-      ParseOptions({args.create_options, args.num_options}, backend::DriverOptionSpecs(),
+      ParseOptions(given, backend::DriverOptionSpecs(),
                    [](const char* name) -> const char* { return std::getenv(name); }));
   // A lone process gets garbage in the callbacks, so nobody may look at them.
   if (options.num_processes > 1) {
@@ -66,7 +88,7 @@ Result<std::shared_ptr<Client>> CreateClient(const PJRT_Client_Create_Args& args
 
 Result<std::shared_ptr<Client>> Client::Create(const backend::DriverOptions& options) {
   WatchForks();
-  std::shared_ptr<Client> client(new Client);
+  std::shared_ptr<Client> client(new Client, DestroyClient);
   client->fork_generation = ForkGeneration();
   PJRT_PLUGIN_ASSIGN_OR_RETURN(client->driver, backend::CreateDriver(options));
   client->process_index = options.process_index;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "generated/array.h"
 #include "plugin/handle.h"
 #include "plugin/layer.h"
 
@@ -93,10 +94,12 @@ Status MakeStatus(PJRT_Error_Code code, const char* message, size_t message_size
 
 Status::Payloads ReadPayloads(const PJRT_NamedValue* values, size_t num_values) {
   Status::Payloads payloads;
-  for (size_t i = 0; i < num_values; ++i) {
-    if (values[i].type != PJRT_NamedValue_kString) continue;
-    payloads.emplace_back(std::string(values[i].name, values[i].name_size),
-                          std::string(values[i].string_value, values[i].value_size));
+  const generated::StructArray<const PJRT_NamedValue> array(values, num_values);
+  for (size_t i = 0; i < array.size(); ++i) {
+    const PJRT_NamedValue& value = array[i];
+    if (value.type != PJRT_NamedValue_kString) continue;
+    payloads.emplace_back(std::string(value.name, value.name_size),
+                          std::string(value.string_value, value.value_size));
   }
   return payloads;
 }
