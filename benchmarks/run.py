@@ -64,7 +64,9 @@ def prepare(wheel: Path | None) -> Path:
 def measure(python: Path, arguments: list[str]) -> dict[str, float]:
     """Run measure.py once in its own process."""
     script = plugins.ROOT / "benchmarks" / "measure.py"
-    done = subprocess.run([python, script, *arguments], stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [python, script, *arguments], env=plugins.clean_environ(), stdout=subprocess.PIPE, text=True
+    )
     if done.returncode != 0:
         raise plugins.CommandError(f"measure.py {' '.join(arguments)} failed, see above.")
     seconds: dict[str, float] = json.loads(done.stdout)

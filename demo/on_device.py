@@ -81,7 +81,7 @@ def train_step(params: Params, x: jax.Array, labels: jax.Array) -> tuple[Params,
 def train(steps: int = 200) -> tuple[float, float, float]:
     """Train on three noisy spirals. Returns the first and last loss and a step's median ms."""
     rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(3), 128)
+    labels: np.ndarray = np.repeat(np.arange(3), 128)
     radius = np.tile(np.linspace(0.1, 1.0, 128), 3)
     angle = radius * 4 + labels * 2 * np.pi / 3 + rng.normal(0, 0.1, labels.size)
     x = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).astype(np.float32)

@@ -38,7 +38,9 @@ def run_on_device(python: Path) -> dict[str, Any]:
     """Run JAX on the plugin, its output shown. Returns what it measured."""
     result = HOME / "result.json"
     script = ROOT / "demo" / "on_device.py"
-    done = subprocess.run([python, script, result], cwd=HOME, check=False)
+    done = subprocess.run(
+        [python, script, result], cwd=HOME, env=plugins.clean_environ(), check=False
+    )
     if done.returncode != 0:
         raise plugins.CommandError(
             "The step failed: JAX did not run on the generated plugin as it should."

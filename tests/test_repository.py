@@ -31,7 +31,7 @@ def tracked() -> list[str]:
 def test_no_machine_paths_registry_hosts_or_foreign_copyright() -> None:
     found = []
     for name in tracked():
-        text = (ROOT / name).read_text(encoding="utf-8")
+        text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
         found += [
             f"{name}:{number}: {line.strip()[:120]}"
             for number, line in enumerate(text.splitlines(), 1)

@@ -5,6 +5,7 @@ The demo, the benchmarks and the tests of generated repositories all go through 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,12 @@ class CommandError(Exception):
     """A command failed; the message shows the end of its output and where the whole of it is."""
 
 
+def clean_environ() -> dict[str, str]:
+    """This process's environment without what would steer JAX: its own settings are tried."""
+    steering = ("JAX_", "XLA_", "MYCHIP_", "PYTHONPATH")
+    return {name: value for name, value in os.environ.items() if not name.startswith(steering)}
+
+
 def run(command: Sequence[str | Path], log: Path, cwd: Path = ROOT) -> None:
     """Run a command, its output going to the file `log`.
 
@@ -27,7 +34,14 @@ def run(command: Sequence[str | Path], log: Path, cwd: Path = ROOT) -> None:
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file:
-        done = subprocess.run(command, cwd=cwd, stdout=file, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=clean_environ(),
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
     if done.returncode != 0:
         tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
         raise CommandError(

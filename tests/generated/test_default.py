@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -53,10 +52,6 @@ def test_the_demos_programs(wheel: Path, tmp_path: Path) -> None:
     packages: list[str | Path] = [wheel, "jax"]
     interpreter = plugins.environment(tmp_path / "venv", packages, tmp_path / "pip.log")
     script = plugins.ROOT / "demo" / "on_device.py"
-    done = subprocess.run(
-        [interpreter, script, tmp_path / "result.json"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
+    plugins.run(
+        [interpreter, script, tmp_path / "result.json"], tmp_path / "demo.log", cwd=tmp_path
     )
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -202,7 +202,7 @@ FLOATS = words(
 SHAPES = {"scalar": (), "one": (1,), "three": (3,), "matrix": (2, 5), "long": (101,)}
 for dtype in [*INTS, *FLOATS, "bool", "complex64"]:
     for label, shape in SHAPES.items():
-        numbers = np.arange(1, 1 + int(np.prod(shape, dtype=int))) % 3
+        numbers: np.ndarray = np.arange(1, 1 + int(np.prod(shape, dtype=int))) % 3
 
         def constant(numbers: Any = numbers, shape: Any = shape, dtype: str = dtype) -> Any:
             return jnp.asarray(numbers.reshape(shape), dtype=dtype)

@@ -80,7 +80,7 @@ def discovered(wheel: Path, venv: Path) -> list[str]:
     """What discovery finds where only this wheel is installed."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     python = venv / "bin" / "python"
-    install = ["install", "--quiet", "--no-deps", "--no-index", wheel]
+    install = ["install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run([sys.executable, "-m", "pip", "--python", python, *install], check=True)
     done = subprocess.run(
         [python, "-c", DISCOVER], cwd=venv, capture_output=True, text=True, check=False
