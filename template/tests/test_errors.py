@@ -68,17 +68,17 @@ def test_compiling_is_refused_clearly() -> None:
 
 
 def test_out_of_memory_is_an_error() -> None:
-    """JAX gets RESOURCE_EXHAUSTED, and smaller arrays still fit."""
+    """JAX gets RESOURCE_EXHAUSTED, and smaller arrays still fit. Reversed: must be copied."""
     if BACKEND == "own":
         pytest.skip("provoked by an option of the skeleton")
     code = f"""
     import jax, numpy as np
     device = jax.devices("{config.PLATFORM}")[0]
     try:
-        jax.device_put(np.zeros(1 << 22, np.int8), device).block_until_ready()
+        jax.device_put(np.zeros(1 << 22, np.int8)[::-1], device).block_until_ready()
     except jax.errors.JaxRuntimeError as error:
         print(str(error).split(":")[0])
-    print(int(np.asarray(jax.device_put(np.ones(1000, np.int8), device)).sum()))
+    print(int(np.asarray(jax.device_put(np.ones(1000, np.int8)[::-1], device)).sum()))
     """
     result = run_python(code, {config.ENV_PREFIX + "MEMORY_BYTES": str(1 << 21)})
     assert result.stdout.split() == ["RESOURCE_EXHAUSTED", "1000"], result.stderr
