@@ -6,17 +6,17 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
+from jax._src.interpreters import mlir as jax_mlir
+from jax._src.lib import _jax, xla_client
+from jaxlib.mlir import ir
 
-jax = pytest.importorskip("jax", reason="these programs come from JAX")
+from tests.program.corpus import CASES, words
+from tests.program.test_reading import TARGETS, artifact, dump
 
-from jax._src.interpreters import mlir as jax_mlir  # noqa: E402
-from jax._src.lib import _jax, xla_client  # noqa: E402
-from jaxlib.mlir import ir  # noqa: E402
-
-from tests.program.corpus import CASES, words  # noqa: E402
-from tests.program.test_reading import TARGETS, artifact, dump  # noqa: E402
+pytestmark = pytest.mark.slow  # builds the front end
 
 # Programs of several devices, and what XLA's CPU client has no code for.
 NOT_RUN = words(

@@ -12,15 +12,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import pytest
+from jax._src.interpreters import mlir as jax_mlir
+from jax._src.lib import _jax
+from jaxlib.mlir import ir
 
-jax = pytest.importorskip("jax", reason="these programs come from JAX")
+from tests.program.corpus import CASES, lower
 
-from jax._src.interpreters import mlir as jax_mlir  # noqa: E402
-from jax._src.lib import _jax  # noqa: E402
-from jaxlib.mlir import ir  # noqa: E402
-
-from tests.program.corpus import CASES  # noqa: E402
+pytestmark = pytest.mark.slow  # builds the front end
 
 TARGETS = ("1.13.0", "1.16.0", "1.10.0")
 
@@ -71,3 +71,24 @@ def test_equal_to_jaxlib(name: str, target: str, program_dump: Path, tmp_path: P
         assert module.operation.verify()
         reread = bytes(_jax.mlir.serialize_portable_artifact(module, target, True))
         assert canonical(reread) == canonical(code)
+
+
+def test_source_locations(program_dump: Path, tmp_path: Path) -> None:
+    """Errors and traces name the innermost line and the framework's path to the op."""
+
+    def function(x: Any) -> Any:
+        return jnp.sin(x)  # the line that is looked for
+
+    code = artifact(lower(function, jnp.ones(3)), TARGETS[0])
+    line = next(
+        number
+        for number, text in enumerate(Path(__file__).read_text().splitlines(), 1)
+        if text.endswith("# the line that is looked for")
+    )
+    [sine] = [
+        text
+        for text in dump(program_dump, code, tmp_path, "--locations").splitlines()
+        if text.startswith('"sine"')
+    ]
+    assert sine.startswith('"sine"(tensor<3xf32>) -> tensor<3xf32> jit(function)/sin at ')
+    assert f"{Path(__file__)}:{line}:" in sine
