@@ -83,7 +83,8 @@ Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const Block& body,
       operands.push_back(reg);
     }
     bool scalar_copy = one->code == OpCode::kReshape || one->code == OpCode::kBroadcastInDim ||
-                       one->code == OpCode::kOptimizationBarrier;
+                       one->code == OpCode::kOptimizationBarrier ||
+                       one->code == OpCode::kSdyShardingConstraint;
     std::optional<TapeBuilder::Reg> reg;
     if (scalar_copy && one->results.size() == 1) {
       reg = operands[0];
