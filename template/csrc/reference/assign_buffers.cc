@@ -44,7 +44,8 @@ void MergeInPlace(Plan& plan) {
                (result.kind == BufferKind::kTemp || result.kind == BufferKind::kOutput)) {
       Merge(plan, in, out);
     } else if (operand.kind == BufferKind::kOutput && result.kind == BufferKind::kTemp) {
-      // An output that is read for the last time here would lose its value: its last use is the end of the program.
+      // An output that is read for the last time here would lose its value: its last use is the end
+      // of the program.
       continue;
     }
   }

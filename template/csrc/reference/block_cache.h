@@ -1,8 +1,8 @@
 #ifndef REFERENCE_BLOCK_CACHE_H_
 #define REFERENCE_BLOCK_CACHE_H_
 
-// BlockCache: host memory in 64-byte aligned blocks, kept for reuse when freed. A fresh large block costs a page
-// fault every 4 KiB, which is more than most kernels spend on it.
+// BlockCache: host memory in 64-byte aligned blocks, kept for reuse when freed. A fresh large block
+// costs a page fault every 4 KiB, which is more than most kernels spend on it.
 //
 // Threads: any member from any thread.
 
@@ -24,7 +24,8 @@ class BlockCache {
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  // At least `bytes` bytes, not cleared; null when the system has none left. Never null for 0 bytes.
+  // At least `bytes` bytes, not cleared; null when the system has none left. Never null for 0
+  // bytes.
   void* Take(size_t bytes);
   // `bytes` as given to Take.
   void Give(void* block, size_t bytes);

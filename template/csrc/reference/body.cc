@@ -20,8 +20,8 @@ std::optional<ElementwiseOp> SingleOpOf(const Block& body) {
     return std::nullopt;
   const Value* a = body.arguments[0].get();
   const Value* b = body.arguments[1].get();
-  bool both = (op.operands[0] == a && op.operands[1] == b) ||
-              (op.operands[0] == b && op.operands[1] == a);
+  bool both =
+      (op.operands[0] == a && op.operands[1] == b) || (op.operands[0] == b && op.operands[1] == a);
   if (!both || op.code == OpCode::kCompare) return std::nullopt;
   return KernelOf(op);
 }
@@ -92,8 +92,8 @@ Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const Block& body,
       reg = AddToTape(tape, *one, operands);
     }
     if (!reg)
-      return PlanBuilder::Unsupported(op, "its body holds " + PlanBuilder::Describe(*one) +
-                                              ", which is not elementwise");
+      return PlanBuilder::Unsupported(
+          op, "its body holds " + PlanBuilder::Describe(*one) + ", which is not elementwise");
     regs[one->result()] = *reg;
   }
   for (const Value* value : outputs) {

@@ -16,14 +16,16 @@
 
 namespace PJRT_PLUGIN_NS::reference {
 
-// The one operation that a body of two arguments applies to both of them, in either order; nothing for other bodies.
+// The one operation that a body of two arguments applies to both of them, in either order; nothing
+// for other bodies.
 std::optional<kernels::ElementwiseOp> SingleOpOf(const program::Block& body);
 // The reduction kernel for that operation.
 std::optional<kernels::ReduceOp> ReduceOpOf(kernels::ElementwiseOp op);
 // Whether the body returns its argument `index`.
 bool ReturnsArgument(const program::Block& body, size_t index);
 
-// A body as a tape: inputs are its arguments, then the values from outside that it uses; outputs are its results.
+// A body as a tape: inputs are its arguments, then the values from outside that it uses; outputs
+// are its results.
 struct BodyTape {
   std::shared_ptr<const Tape> tape;
   std::vector<Place> captured;

@@ -16,8 +16,8 @@ Status Collectives::Wait(std::unique_lock<std::mutex>& lock, Point& point, size_
   return broken_;
 }
 
-Status Collectives::Meet(std::pair<int, int> key, size_t size, size_t position,
-                         const Brought& mine, std::vector<Brought>& all) {
+Status Collectives::Meet(std::pair<int, int> key, size_t size, size_t position, const Brought& mine,
+                         std::vector<Brought>& all) {
   std::unique_lock lock(mutex_);
   if (!broken_.ok()) return broken_;
   Point& point = points_[key];

@@ -1,9 +1,9 @@
 #ifndef REFERENCE_COLLECTIVES_H_
 #define REFERENCE_COLLECTIVES_H_
 
-// Collectives: how the devices of one execution meet. Each runs on a thread of its own; at a collective operation
-// the members of a group wait for each other, look at what each has brought, make their results, and wait once more
-// before anyone changes what the others still read.
+// Collectives: how the devices of one execution meet. Each runs on a thread of its own; at a
+// collective operation the members of a group wait for each other, look at what each has brought,
+// make their results, and wait once more before anyone changes what the others still read.
 //
 // A device that fails breaks all meetings, present and future, so nobody waits for it.
 
@@ -28,8 +28,9 @@ class Collectives {
   // What one member brings: addresses, one an operand. They stay valid until it leaves.
   using Brought = std::vector<const std::byte*>;
 
-  // Waits until all `size` members of the group have called with the same `key`; `all` then has what each brought,
-  // by position in the group. The first failure of any device is returned to all.
+  // Waits until all `size` members of the group have called with the same `key`; `all` then has
+  // what each brought, by position in the group. The first failure of any device is returned to
+  // all.
   Status Meet(std::pair<int, int> key, size_t size, size_t position, const Brought& mine,
               std::vector<Brought>& all);
   // Waits until all members of the group have called it.
@@ -53,7 +54,8 @@ class Collectives {
 
 // ---- For lowerings ----
 
-// For each device (replica * num_partitions + partition), the devices of its group in order; empty when it is in none.
+// For each device (replica * num_partitions + partition), the devices of its group in order; empty
+// when it is in none.
 using Groups = std::vector<std::vector<int>>;
 
 Groups AllPartitions(const Partitioning& partitioning);

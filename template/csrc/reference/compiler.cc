@@ -97,8 +97,7 @@ Result<std::shared_ptr<backend::Executable>> PlanCompiler::Compile(
         "the program wants " + std::to_string(partitioning.num_replicas) + " replicas of " +
         std::to_string(partitioning.num_partitions) + " partitions, but there are " +
         std::to_string(runtime_->workers.size()) + " devices");
-  auto serialized =
-      std::make_shared<const std::string>(Serialize(partitioning, program.code));
+  auto serialized = std::make_shared<const std::string>(Serialize(partitioning, program.code));
   PJRT_PLUGIN_ASSIGN_OR_RETURN(
       std::shared_ptr<PlanExecutable> executable,
       CompileModule(*module, partitioning, std::move(serialized), runtime_));

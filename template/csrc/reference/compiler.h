@@ -1,8 +1,8 @@
 #ifndef REFERENCE_COMPILER_H_
 #define REFERENCE_COMPILER_H_
 
-// PlanCompiler: a StableHLO program in, a plan that runs on this driver's devices out. Nothing is kept between
-// compilations, so they may run in parallel.
+// PlanCompiler: a StableHLO program in, a plan that runs on this driver's devices out. Nothing is
+// kept between compilations, so they may run in parallel.
 
 #include <memory>
 #include <string>
@@ -17,8 +17,8 @@ namespace PJRT_PLUGIN_NS::reference {
 
 class PlanCompiler final : public backend::Compiler {
  public:
-  // `runtime` outlives the compiler. Each compilation leaves its program, its optimized program and its plan in the
-  // folder `dump`, if one is named.
+  // `runtime` outlives the compiler. Each compilation leaves its program, its optimized program and
+  // its plan in the folder `dump`, if one is named.
   PlanCompiler(Runtime* runtime, std::string dump) : runtime_(runtime), dump_(std::move(dump)) {}
 
   Result<std::shared_ptr<backend::Executable>> Compile(

@@ -35,7 +35,8 @@ constexpr OptionSpec kOptions[] = {
      .help = "the devices to show, by their numbers with commas between; empty shows all",
      .default_value = std::string_view()},
     {.name = "force_isa",
-     .help = "the instruction set of the kernels: baseline, avx2, avx512 or neon; empty takes the best",
+     .help =
+         "the instruction set of the kernels: baseline, avx2, avx512 or neon; empty takes the best",
      .default_value = std::string_view()},
 };
 

@@ -1,8 +1,8 @@
 #ifndef REFERENCE_DRIVER_H_
 #define REFERENCE_DRIVER_H_
 
-// The CPU reference backend: simulated devices that really compute. csrc/vendor/backend.cc forwards to these two
-// functions; see backend/driver.h for what they promise.
+// The CPU reference backend: simulated devices that really compute. csrc/vendor/backend.cc forwards
+// to these two functions; see backend/driver.h for what they promise.
 
 #include <memory>
 #include <span>

@@ -30,7 +30,8 @@ TEST(Driver, VisibleDevicesAreNumberedAnew) {
   EXPECT_EQ((*driver)->devices().size(), size_t{2});
   EXPECT_EQ((*driver)->devices()[1]->info().id, 1);
   for (const char* wrong : {"9", "1,1", "a", "1,", ",", "-1", "0x1"}) {
-    auto refused = reference::CreateDriver(DefaultOptions({{"visible_devices", std::string(wrong)}}));
+    auto refused =
+        reference::CreateDriver(DefaultOptions({{"visible_devices", std::string(wrong)}}));
     EXPECT_TRUE(refused.status().code() == Code::kInvalidArgument);
   }
 }

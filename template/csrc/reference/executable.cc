@@ -97,10 +97,9 @@ class PlanExecutable::Execution {
       if (outputs_[k] != nullptr && shared) continue;
       Memory* memory = MemoryOf(*device_, shared_->info.outputs[k].memory_kind);
       if (memory == nullptr)
-        return backend::InvalidArgument("output " + std::to_string(k) + " of " +
-                                        shared_->info.name + " belongs in " +
-                                        shared_->info.outputs[k].memory_kind +
-                                        " memory, which the device has not");
+        return backend::InvalidArgument(
+            "output " + std::to_string(k) + " of " + shared_->info.name + " belongs in " +
+            shared_->info.outputs[k].memory_kind + " memory, which the device has not");
       PJRT_PLUGIN_ASSIGN_OR_RETURN(made_in_[k], memory->Allocate(plan.outputs[k].bytes));
       if (outputs_[k] == nullptr) outputs_[k] = made_in_[k];
     }
@@ -156,14 +155,15 @@ class PlanExecutable::Execution {
   std::vector<backend::Argument> arguments_;
   size_t worker_;
   std::vector<std::shared_ptr<Allocation>> outputs_;  // what the caller gets
-  std::vector<std::shared_ptr<Allocation>> made_in_;  // where they are made; differs for some donated ones
+  std::vector<std::shared_ptr<Allocation>>
+      made_in_;  // where they are made; differs for some donated ones
   std::shared_ptr<Allocation> arena_;
 };
 
 PlanExecutable::PlanExecutable(Plan plan, backend::ExecutableInfo info, Partitioning partitioning,
                                std::shared_ptr<const std::string> serialized, Runtime* runtime)
-    : shared_(std::make_shared<const Shared>(
-          Shared{std::move(plan), std::move(info), partitioning})),
+    : shared_(
+          std::make_shared<const Shared>(Shared{std::move(plan), std::move(info), partitioning})),
       serialized_(std::move(serialized)),
       runtime_(runtime) {}
 

@@ -3,9 +3,10 @@
 
 // PlanExecutable: runs a plan on the devices of a driver.
 //
-// A program on one device whose inputs are ready runs at once, on the thread that launches it: it then costs no
-// switch of threads, and the cores are shared among the elements of its loops instead. A program that waits for
-// inputs, or runs on several devices, runs on the devices' workers.
+// A program on one device whose inputs are ready runs at once, on the thread that launches it: it
+// then costs no switch of threads, and the cores are shared among the elements of its loops
+// instead. A program that waits for inputs, or runs on several devices, runs on the devices'
+// workers.
 
 #include <memory>
 #include <span>
@@ -28,8 +29,8 @@ class PlanExecutable final : public backend::Executable {
   ~PlanExecutable() override;
 
   const backend::ExecutableInfo& info() const override;
-  Result<std::vector<backend::LaunchResult>> Execute(std::span<const backend::Launch> launches,
-                                                     const backend::LaunchOptions& options) override;
+  Result<std::vector<backend::LaunchResult>> Execute(
+      std::span<const backend::Launch> launches, const backend::LaunchOptions& options) override;
   Result<std::string> Serialize() const override { return *serialized_; }
   const Plan& plan() const;
 

@@ -151,8 +151,7 @@ TEST(Executable, AllReduceInGroups) {
   Harness run;
   Builder b = AllReduce({{program::Ints{0, 3}}, {program::Ints{1, 2}}});
   auto executable = *run.Compile(b.module(), {.num_replicas = 4, .num_partitions = 1});
-  EXPECT_EQ(RunOnFour(run, *executable),
-            (std::vector<Floats>{{3, 30}, {3, 30}, {3, 30}, {3, 30}}));
+  EXPECT_EQ(RunOnFour(run, *executable), (std::vector<Floats>{{3, 30}, {3, 30}, {3, 30}, {3, 30}}));
 }
 
 TEST(Serialized, RoundTripsAndRefusesOthers) {
@@ -162,8 +161,7 @@ TEST(Serialized, RoundTripsAndRefusesOthers) {
   EXPECT_EQ(program->code, std::string("code"));
   EXPECT_EQ(program->partitioning.num_partitions, 3);
   EXPECT_TRUE(Deserialize("MLxR").status().code() == backend::Code::kInvalidArgument);
-  EXPECT_TRUE(Deserialize(bytes.substr(0, 30)).status().code() ==
-              backend::Code::kInvalidArgument);
+  EXPECT_TRUE(Deserialize(bytes.substr(0, 30)).status().code() == backend::Code::kInvalidArgument);
   std::string other = bytes;
   other[other.find("plan ") + 5] = 'X';
   EXPECT_TRUE(Deserialize(other).status().code() == backend::Code::kFailedPrecondition);

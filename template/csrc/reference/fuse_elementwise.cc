@@ -21,7 +21,8 @@ using program::Value;
 using Reg = TapeBuilder::Reg;
 
 constexpr size_t kMaxClusterOps = 256;
-// A loop is shared among threads when each gets at least this much (in Tape::cost units, some tens of microseconds).
+// A loop is shared among threads when each gets at least this much (in Tape::cost units, some tens
+// of microseconds).
 constexpr double kThreadWork = 150'000;
 // A transposed operand larger than this is copied in tiles first, which is kinder to the cache.
 constexpr int64_t kLargeTranspose = 4096;
@@ -48,8 +49,9 @@ const std::array<int, 512>& KernelsByOp() {
 ElementwiseOp CompareKernel(const Op& op) {
   using program::ComparisonDirection;
   auto direction = op.As<ComparisonDirection>("comparison_direction");
-  bool total = op.As<program::ComparisonType>("compare_type") == program::ComparisonType::kTotalOrder &&
-               backend::IsFloat(op.operand_type(0).dtype);
+  bool total =
+      op.As<program::ComparisonType>("compare_type") == program::ComparisonType::kTotalOrder &&
+      backend::IsFloat(op.operand_type(0).dtype);
   switch (direction) {
     case ComparisonDirection::kEq:
       return total ? ElementwiseOp::kCompareTotalEq : ElementwiseOp::kCompareEq;
@@ -99,8 +101,8 @@ Status Fusion::Add(const Op& op) {
   const int64_t elements = op.type().num_elements();
   for (const Value* operand : op.operands) {
     auto it = cluster_of_.find(operand);
-    if (it != cluster_of_.end() && (it->second->elements != elements ||
-                                    it->second->ops.size() >= kMaxClusterOps))
+    if (it != cluster_of_.end() &&
+        (it->second->elements != elements || it->second->ops.size() >= kMaxClusterOps))
       PJRT_PLUGIN_RETURN_IF_ERROR(Emit(it->second));
   }
   // Joins the cluster of the first pending operand, and the others' clusters to that one.
@@ -246,8 +248,7 @@ Status Fusion::Emit(Handle cluster) {
   }
   builder_.AddFlops(double(elements) * double(ops.size()));
   const double cost = std::max(tape->cost(), 1.0);
-  const int64_t grain =
-      int64_t(std::ceil(kThreadWork / cost / Tape::kMaxBlock)) * Tape::kMaxBlock;
+  const int64_t grain = int64_t(std::ceil(kThreadWork / cost / Tape::kMaxBlock)) * Tape::kMaxBlock;
 
   builder_.Emit(TextOf(ops), std::move(uses),
                 [tape, inputs = std::move(inputs), outputs = std::move(outputs), elements,

@@ -1,13 +1,15 @@
 #ifndef REFERENCE_FUSE_ELEMENTWISE_H_
 #define REFERENCE_FUSE_ELEMENTWISE_H_
 
-// Fusion: collects elementwise operations into clusters, each of which becomes one loop over one tape.
+// Fusion: collects elementwise operations into clusters, each of which becomes one loop over one
+// tape.
 //
-// An operation joins the clusters that make its operands, when these have as many elements; so chains and diamonds
-// grow together, with any number of outputs. A cluster is emitted when something else wants one of its values. It
-// holds back nothing that others wait for, and reads nothing that comes later, so any order of operations is right.
-// Reshapes are transparent, since elements are counted in row-major order; broadcasts, slices and transposes of
-// other values are read in place (View), and an iota is made on the way.
+// An operation joins the clusters that make its operands, when these have as many elements; so
+// chains and diamonds grow together, with any number of outputs. A cluster is emitted when
+// something else wants one of its values. It holds back nothing that others wait for, and reads
+// nothing that comes later, so any order of operations is right. Reshapes are transparent, since
+// elements are counted in row-major order; broadcasts, slices and transposes of other values are
+// read in place (View), and an iota is made on the way.
 
 #include <cstdint>
 #include <list>
@@ -28,7 +30,8 @@ class PlanBuilder;
 
 // The kernel of an elementwise operation; nothing for conversions and all that is not elementwise.
 std::optional<kernels::ElementwiseOp> KernelOf(const program::Op& op);
-// Whether it may be part of a tape: one element of the result needs the same element of each operand.
+// Whether it may be part of a tape: one element of the result needs the same element of each
+// operand.
 bool IsElementwise(const program::Op& op);
 // Appends `op` to the tape. Nothing when the kernels do not know it for its dtypes.
 std::optional<TapeBuilder::Reg> AddToTape(TapeBuilder& tape, const program::Op& op,

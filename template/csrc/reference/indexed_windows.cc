@@ -7,7 +7,9 @@
 namespace PJRT_PLUGIN_NS::reference {
 namespace {
 
-bool Has(const Dims& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
+bool Has(const Dims& dims, int64_t d) {
+  return std::find(dims.begin(), dims.end(), d) != dims.end();
+}
 
 }  // namespace
 
@@ -18,7 +20,8 @@ IndexedWindows::IndexedWindows(const WindowDims& dims, const program::Type& oper
   const Dims slice_strides = DenseStrides(slices.dims);
   const Dims index_strides = DenseStrides(indices.dims);
 
-  // Batch dimensions: those of the indices but the index vector's, and of the slices but the windows'.
+  // Batch dimensions: those of the indices but the index vector's, and of the slices but the
+  // windows'.
   Dims slice_batch;
   for (size_t d = 0; d < slices.dims.size(); ++d)
     if (!Has(dims.slice_window_dims, int64_t(d))) slice_batch.push_back(int64_t(d));
@@ -35,10 +38,11 @@ IndexedWindows::IndexedWindows(const WindowDims& dims, const program::Type& oper
   if (dims.index_vector_dim < int64_t(indices.dims.size()))
     component_stride_ = index_strides[size_t(dims.index_vector_dim)];
   for (int64_t d : dims.index_map)
-    components_.push_back({operand.dims[size_t(d)] - dims.window_sizes[size_t(d)],
-                           operand_strides[size_t(d)]});
+    components_.push_back(
+        {operand.dims[size_t(d)] - dims.window_sizes[size_t(d)], operand_strides[size_t(d)]});
 
-  // The window: the operand's remaining dimensions in order are the slices' window dimensions in order.
+  // The window: the operand's remaining dimensions in order are the slices' window dimensions in
+  // order.
   struct WindowDim {
     int64_t size, operand_stride, slice_stride;
   };

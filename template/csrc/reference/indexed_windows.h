@@ -1,8 +1,8 @@
 #ifndef REFERENCE_INDEXED_WINDOWS_H_
 #define REFERENCE_INDEXED_WINDOWS_H_
 
-// What gather and scatter share: windows of an operand at positions that an index array names, each of which lies in
-// a second array (gather's result, scatter's updates), the slices.
+// What gather and scatter share: windows of an operand at positions that an index array names, each
+// of which lies in a second array (gather's result, scatter's updates), the slices.
 
 #include <cstdint>
 #include <vector>
@@ -15,20 +15,22 @@ namespace PJRT_PLUGIN_NS::reference {
 
 // The attributes of both operations under one name.
 struct WindowDims {
-  Dims slice_window_dims;    // gather's offset_dims, scatter's update_window_dims
-  Dims missing_dims;         // operand dimensions that windows have not: collapsed_slice_dims, inserted_window_dims
+  Dims slice_window_dims;  // gather's offset_dims, scatter's update_window_dims
+  Dims missing_dims;       // operand dimensions that windows have not: collapsed_slice_dims,
+                           // inserted_window_dims
   Dims operand_batching_dims, indices_batching_dims;
-  Dims index_map;            // operand dimension of each component of an index
+  Dims index_map;  // operand dimension of each component of an index
   int64_t index_vector_dim = 0;
-  Dims window_sizes;         // by operand dimension; 1 for the missing ones
+  Dims window_sizes;  // by operand dimension; 1 for the missing ones
 };
 
 class IndexedWindows {
  public:
-  IndexedWindows(const WindowDims& dims, const program::Type& operand,
-                 const program::Type& indices, const program::Type& slices);
+  IndexedWindows(const WindowDims& dims, const program::Type& operand, const program::Type& indices,
+                 const program::Type& slices);
 
-  // A stretch of a window that is contiguous on both sides, relative to the start of the window. In elements.
+  // A stretch of a window that is contiguous on both sides, relative to the start of the window. In
+  // elements.
   struct Run {
     int64_t operand = 0, slice = 0;
   };

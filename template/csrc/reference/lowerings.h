@@ -1,8 +1,9 @@
 #ifndef REFERENCE_LOWERINGS_H_
 #define REFERENCE_LOWERINGS_H_
 
-// The lowerings of all operations that are not elementwise, by the file that has them. lowering_table.cc says which
-// operation is whose: a new operation is one line there and one function here.
+// The lowerings of all operations that are not elementwise, by the file that has them.
+// lowering_table.cc says which operation is whose: a new operation is one line there and one
+// function here.
 
 #include "generated/config.h"
 #include "reference/plan_builder.h"

@@ -1,8 +1,8 @@
 #ifndef REFERENCE_MEMORY_H_
 #define REFERENCE_MEMORY_H_
 
-// HostMemory: one memory space of a simulated device. It is the host's memory, with its own accounting and limit, so
-// a program that would not fit on the device does not fit here either.
+// HostMemory: one memory space of a simulated device. It is the host's memory, with its own
+// accounting and limit, so a program that would not fit on the device does not fit here either.
 
 #include <atomic>
 #include <cstddef>

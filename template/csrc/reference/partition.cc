@@ -102,8 +102,8 @@ Status LowerManualComputation(PlanBuilder& b, const Op& op) {
       PJRT_PLUGIN_ASSIGN_OR_RETURN(view, b.ViewOf(op.operands[i]));
     }
     if (view.dims != body.arguments[i]->type.dims)
-      return PlanBuilder::Unsupported(op, "operand " + std::to_string(i) +
-                                              " and the body's argument differ in their parts");
+      return PlanBuilder::Unsupported(
+          op, "operand " + std::to_string(i) + " and the body's argument differ in their parts");
     b.Bind(body.arguments[i].get(), std::move(view));
   }
   PJRT_PLUGIN_RETURN_IF_ERROR(b.LowerOps(body));

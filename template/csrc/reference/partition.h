@@ -1,10 +1,11 @@
 #ifndef REFERENCE_PARTITION_H_
 #define REFERENCE_PARTITION_H_
 
-// How one program runs on several partitions. Every device runs the same plan; outside of manual computations each
-// computes the whole (global) values, inside of them its own part. A sharded argument is gathered from all devices
-// only when something other than a manual computation of the same sharding wants it, and each device keeps its part
-// of a sharded result. So shard_map runs at full speed, and automatic partitioning is right though not fast.
+// How one program runs on several partitions. Every device runs the same plan; outside of manual
+// computations each computes the whole (global) values, inside of them its own part. A sharded
+// argument is gathered from all devices only when something other than a manual computation of the
+// same sharding wants it, and each device keeps its part of a sharded result. So shard_map runs at
+// full speed, and automatic partitioning is right though not fast.
 
 #include "backend/status.h"
 #include "generated/config.h"

@@ -1,9 +1,10 @@
 #ifndef REFERENCE_PLAN_H_
 #define REFERENCE_PLAN_H_
 
-// Plan: a compiled program. A flat list of steps, each a call of one kernel or of a small loop around kernels, over
-// numbered buffers; control flow is a step that holds lists of its own. PlanBuilder makes it, AssignBuffers says
-// where each buffer lies, Executable runs it. Nothing changes after that, so any number of executions share one plan.
+// Plan: a compiled program. A flat list of steps, each a call of one kernel or of a small loop
+// around kernels, over numbered buffers; control flow is a step that holds lists of its own.
+// PlanBuilder makes it, AssignBuffers says where each buffer lies, Executable runs it. Nothing
+// changes after that, so any number of executions share one plan.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,9 +38,10 @@ enum class BufferKind : uint8_t {
 struct Buffer {
   BufferKind kind = BufferKind::kTemp;
   size_t bytes = 0;
-  int index = -1;      // of an argument or output
-  size_t offset = 0;   // of a constant in Plan::constants, of a temp in the arena
-  BufferId root = kNoBuffer;  // the buffer whose memory this one is: itself, or one that it was merged with
+  int index = -1;     // of an argument or output
+  size_t offset = 0;  // of a constant in Plan::constants, of a temp in the arena
+  BufferId root =
+      kNoBuffer;  // the buffer whose memory this one is: itself, or one that it was merged with
   // The steps that use it, by position: it holds a value from `first` on and is free after `last`.
   int first = -1;
   int last = -1;
@@ -104,7 +106,8 @@ struct Plan {
   std::vector<Buffer> buffers;
   std::vector<PlanArgument> arguments;
   std::vector<PlanOutput> outputs;
-  std::vector<std::byte> constants;  // offsets count from the first aligned byte: see constant_base()
+  std::vector<std::byte>
+      constants;  // offsets count from the first aligned byte: see constant_base()
   std::vector<InPlace> in_place;
   Sequence body;
   size_t temp_bytes = 0;

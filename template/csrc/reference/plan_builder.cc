@@ -103,8 +103,8 @@ BufferId PlanBuilder::NewTemp(size_t bytes) { return NewBuffer(BufferKind::kTemp
 
 BufferId PlanBuilder::NewConstant(const std::byte* bytes, size_t size) {
   BufferId id = NewBuffer(BufferKind::kConstant, size);
-  size_t offset = (plan_.constants.size() + kConstantAlignment - 1) / kConstantAlignment *
-                  kConstantAlignment;
+  size_t offset =
+      (plan_.constants.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
   plan_.buffers[size_t(id)].offset = offset;
   plan_.constants.resize(offset + size);
   if (size != 0) std::memcpy(plan_.constants.data() + offset, bytes, size);
@@ -162,11 +162,11 @@ void PlanBuilder::Emit(std::string text, Uses uses, Run run) {
     Touch(id);
     plan_.bytes_accessed += double(plan_.buffers[size_t(id)].bytes);
   }
-  for (auto [operand, result] : uses.in_place) plan_.in_place.push_back({operand, result, position_});
+  for (auto [operand, result] : uses.in_place)
+    plan_.in_place.push_back({operand, result, position_});
   Sequence& sequence = regions_.empty() ? plan_.body : regions_.back().sequence;
-  sequence.steps.push_back(Step{list(uses.writes) + " = " + text + " (" + list(uses.reads) + ")",
-                                std::move(run),
-                                {}});
+  sequence.steps.push_back(
+      Step{list(uses.writes) + " = " + text + " (" + list(uses.reads) + ")", std::move(run), {}});
   ++position_;
 }
 
@@ -210,8 +210,8 @@ void PlanBuilder::EmitCopy(const View& from, const View& to) {
   // Threads share the dimension that is outermost in the result.
   size_t outer = 0;
   for (size_t d = 1; d < to.dims.size(); ++d)
-    if (to.dims[d] > 1 && (to.dims[outer] <= 1 ||
-                           std::abs(to.strides[d]) > std::abs(to.strides[outer])))
+    if (to.dims[d] > 1 &&
+        (to.dims[outer] <= 1 || std::abs(to.strides[d]) > std::abs(to.strides[outer])))
       outer = d;
   const int64_t rows = to.dims.empty() ? 1 : to.dims[outer];
   const int64_t row_bytes = elements / rows * int64_t(bytes);

@@ -1,9 +1,10 @@
 #ifndef REFERENCE_PLAN_BUILDER_H_
 #define REFERENCE_PLAN_BUILDER_H_
 
-// PlanBuilder: turns the main function of a program into a Plan, one operation after the other. Each family of
-// operations has its lowerings in a file plan_x.cc; lowering_table.cc says which is whose. A lowering asks for its
-// operands as views or dense places, for places for its results, and emits steps:
+// PlanBuilder: turns the main function of a program into a Plan, one operation after the other.
+// Each family of operations has its lowerings in a file plan_x.cc; lowering_table.cc says which is
+// whose. A lowering asks for its operands as views or dense places, for places for its results, and
+// emits steps:
 //
 //   Status LowerNegate(PlanBuilder& b, const Op& op) {
 //     PJRT_PLUGIN_ASSIGN_OR_RETURN(Place in, b.Dense(op.operands[0]));
@@ -48,8 +49,8 @@ class PlanBuilder {
   // `threads` is what the plan may count on at run time.
   PlanBuilder(const program::Module& module, const Partitioning& partitioning, int threads);
 
-  // The plan of the module's main function, buffers assigned. UNIMPLEMENTED names the operation, its types and its
-  // source location.
+  // The plan of the module's main function, buffers assigned. UNIMPLEMENTED names the operation,
+  // its types and its source location.
   Result<Plan> Build();
 
   // ---- For lowerings: values ----
@@ -83,8 +84,8 @@ class PlanBuilder {
 
   // ---- For lowerings: regions ----
 
-  // Steps emitted until EndRegion go into a sequence of their own; views that are bound meanwhile are forgotten.
-  // A loop's steps may run any number of times.
+  // Steps emitted until EndRegion go into a sequence of their own; views that are bound meanwhile
+  // are forgotten. A loop's steps may run any number of times.
   Status BeginRegion(bool loop);
   Status LowerOps(const Block& block);
   Result<Sequence> EndRegion();

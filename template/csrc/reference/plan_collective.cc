@@ -19,7 +19,7 @@ Dims Bytes(const Dims& strides, int64_t bytes) {
 }
 
 Groups ReductionGroups(PlanBuilder& b, const Op& op) {
-  GroupMode mode = op.Int("channel_id") <= 0         ? GroupMode::kReplicas
+  GroupMode mode = op.Int("channel_id") <= 0          ? GroupMode::kReplicas
                    : op.Bool("use_global_device_ids") ? GroupMode::kDevices
                                                       : GroupMode::kReplicasOnAllPartitions;
   return GroupsOf(mode, op.IntRows("replica_groups"), b.partitioning());
@@ -149,18 +149,18 @@ Status LowerAllGather(PlanBuilder& b, const Op& op) {
     Place out = b.NewResult(op.result(k));
     const int64_t bytes = int64_t(backend::DTypeBytes(type.dtype));
     kernels::CopyFn copy = kernels::Kernels().copy[kernels::SizeIndex(size_t(bytes))];
-    EmitExchange(b, TextOf(op), {in}, {out}, groups,
-                 [=, dims = op.operand_type(k).dims,
-                  in_strides = Bytes(DenseStrides(op.operand_type(k).dims), bytes),
-                  out_strides = Bytes(DenseStrides(type.dims), bytes),
-                  elements = type.num_elements()](const Frame& frame, const Meeting& meeting) {
-                   if (elements == 0) return Status();
-                   for (size_t i = 0; i < meeting.size(); ++i)
-                     copy({int64_t(dims.size()), dims.data(), meeting.Of(i, 0), in_strides.data(),
-                           out.At(frame) + int64_t(i) * dims[axis] * out_strides[axis],
-                           out_strides.data()});
-                   return Status();
-                 });
+    EmitExchange(
+        b, TextOf(op), {in}, {out}, groups,
+        [=, dims = op.operand_type(k).dims,
+         in_strides = Bytes(DenseStrides(op.operand_type(k).dims), bytes),
+         out_strides = Bytes(DenseStrides(type.dims), bytes),
+         elements = type.num_elements()](const Frame& frame, const Meeting& meeting) {
+          if (elements == 0) return Status();
+          for (size_t i = 0; i < meeting.size(); ++i)
+            copy({int64_t(dims.size()), dims.data(), meeting.Of(i, 0), in_strides.data(),
+                  out.At(frame) + int64_t(i) * dims[axis] * out_strides[axis], out_strides.data()});
+          return Status();
+        });
   }
   return Status();
 }
@@ -178,20 +178,21 @@ Status LowerAllToAll(PlanBuilder& b, const Op& op) {
     Dims piece = op.operand_type(k).dims;
     piece[split_axis] /= count;
     kernels::CopyFn copy = kernels::Kernels().copy[kernels::SizeIndex(size_t(bytes))];
-    EmitExchange(b, TextOf(op), {in}, {out}, groups,
-                 [=, in_strides = Bytes(DenseStrides(op.operand_type(k).dims), bytes),
-                  out_strides = Bytes(DenseStrides(type.dims), bytes),
-                  elements = type.num_elements()](const Frame& frame, const Meeting& meeting) {
-                   if (elements == 0) return Status();
-                   for (size_t i = 0; i < meeting.size(); ++i)
-                     copy({int64_t(piece.size()), piece.data(),
-                           meeting.Of(i, 0) +
-                               int64_t(meeting.position) * piece[split_axis] * in_strides[split_axis],
-                           in_strides.data(),
-                           out.At(frame) + int64_t(i) * piece[concat_axis] * out_strides[concat_axis],
-                           out_strides.data()});
-                   return Status();
-                 });
+    EmitExchange(
+        b, TextOf(op), {in}, {out}, groups,
+        [=, in_strides = Bytes(DenseStrides(op.operand_type(k).dims), bytes),
+         out_strides = Bytes(DenseStrides(type.dims), bytes),
+         elements = type.num_elements()](const Frame& frame, const Meeting& meeting) {
+          if (elements == 0) return Status();
+          for (size_t i = 0; i < meeting.size(); ++i)
+            copy({int64_t(piece.size()), piece.data(),
+                  meeting.Of(i, 0) +
+                      int64_t(meeting.position) * piece[split_axis] * in_strides[split_axis],
+                  in_strides.data(),
+                  out.At(frame) + int64_t(i) * piece[concat_axis] * out_strides[concat_axis],
+                  out_strides.data()});
+          return Status();
+        });
   }
   return Status();
 }
@@ -202,20 +203,19 @@ Status LowerCollectivePermute(PlanBuilder& b, const Op& op) {
   Place out = b.NewResult(op.result());
   const size_t size = op.type().byte_size();
   // All are in one group, so a member's number is its place there.
-  EmitExchange(b, TextOf(op), {in}, {out}, GroupsOf(mode, {}, b.partitioning()),
-               [=, pairs = op.IntList("source_target_pairs")](const Frame& frame,
-                                                              const Meeting& meeting) {
-                 if (size == 0) return Status();
-                 for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
-                   if (pairs[i + 1] != int64_t(meeting.position) ||
-                       size_t(pairs[i]) >= meeting.size())
-                     continue;
-                   std::memcpy(out.At(frame), meeting.Of(size_t(pairs[i]), 0), size);
-                   return Status();
-                 }
-                 std::memset(out.At(frame), 0, size);
-                 return Status();
-               });
+  EmitExchange(
+      b, TextOf(op), {in}, {out}, GroupsOf(mode, {}, b.partitioning()),
+      [=, pairs = op.IntList("source_target_pairs")](const Frame& frame, const Meeting& meeting) {
+        if (size == 0) return Status();
+        for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
+          if (pairs[i + 1] != int64_t(meeting.position) || size_t(pairs[i]) >= meeting.size())
+            continue;
+          std::memcpy(out.At(frame), meeting.Of(size_t(pairs[i]), 0), size);
+          return Status();
+        }
+        std::memset(out.At(frame), 0, size);
+        return Status();
+      });
   return Status();
 }
 

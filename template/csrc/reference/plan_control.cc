@@ -20,8 +20,8 @@ struct Carried {
   std::vector<BufferId> buffers;
 };
 
-// Moves what the body returns into the carried buffers. A value that is computed after its predecessor was read for
-// the last time is made in place, so that nothing moves.
+// Moves what the body returns into the carried buffers. A value that is computed after its
+// predecessor was read for the last time is made in place, so that nothing moves.
 Status CarryOver(PlanBuilder& b, const Op& loop, const Carried& carried, int body_start) {
   const program::Block& body = *loop.regions[1];
   const auto& returned = body.terminator()->operands;
@@ -52,8 +52,7 @@ Status CarryOver(PlanBuilder& b, const Op& loop, const Carried& carried, int bod
         made.bytes != old.bytes || !next[i].dense() || next[i].offset != 0)
       continue;
     if (made.first > old.last ||
-        (made.first == old.last &&
-         b.IsInPlace(carried.buffers[i], next[i].buffer, made.first)))
+        (made.first == old.last && b.IsInPlace(carried.buffers[i], next[i].buffer, made.first)))
       b.Merge(next[i].buffer, carried.buffers[i]);
   }
   // Results that are parts of the old state go through a copy, for the state changes under them.
@@ -105,7 +104,8 @@ Status LowerWhile(PlanBuilder& b, const Op& op) {
   PJRT_PLUGIN_RETURN_IF_ERROR(b.LowerOps(cond));
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Place condition, b.Dense(cond.terminator()->operands[0]));
   const DType condition_type = cond.terminator()->operand_type(0).dtype;
-  // The condition's steps end here; the step itself reads the condition before the body may reuse its memory.
+  // The condition's steps end here; the step itself reads the condition before the body may reuse
+  // its memory.
   b.Emit("loop condition", {.reads = {condition.buffer}, .writes = {}},
          [](const Frame&) { return Status(); });
   PJRT_PLUGIN_RETURN_IF_ERROR(b.BeginRegion(/*loop=*/false));

@@ -35,7 +35,7 @@ std::optional<Axis> Join(const View& view, const Dims& axes) {
 // An operand as batches of matrices: batch dimensions, then rows, then columns.
 struct Matrix {
   View view;
-  Dims batch;    // byte offsets of each batch
+  Dims batch;  // byte offsets of each batch
   Axis free, contracted;
 };
 
@@ -62,8 +62,8 @@ Matrix MatrixOf(PlanBuilder& b, View view, const Dims& batch, const Dims& contra
       arranged.strides.push_back(view.strides[size_t(d)]);
     }
     Place place = b.Dense(arranged);
-    view = View{place.buffer, view.dtype, place.bytes / int64_t(view.element_bytes()), arranged.dims,
-                DenseStrides(arranged.dims)};
+    view = View{place.buffer, view.dtype, place.bytes / int64_t(view.element_bytes()),
+                arranged.dims, DenseStrides(arranged.dims)};
     auto range = [](size_t from, size_t count) {
       Dims axes;
       for (size_t i = 0; i < count; ++i) axes.push_back(int64_t(from + i));
@@ -102,7 +102,8 @@ Result<View> OperandAs(PlanBuilder& b, const Value* value, DType type) {
   return View{out, type, 0, view.dims, DenseStrides(view.dims)};
 }
 
-// In which type to multiply: the operands' where there is a kernel for it whose sums are wide enough for the result.
+// In which type to multiply: the operands' where there is a kernel for it whose sums are wide
+// enough for the result.
 std::optional<DType> ProductType(DType lhs, DType rhs, DType result) {
   const auto& gemm = kernels::Kernels().gemm;
   const DType sum = kernels::AccumulatorType(lhs);
@@ -141,14 +142,14 @@ Status LowerDotGeneral(PlanBuilder& b, const Op& op) {
   if (!share_batches && m > 0 && n > 0) split = kernels::SplitGemm(m, n, k, threads);
   const int64_t parts = split.row_parts * split.column_parts;
   const int64_t tasks = share_batches ? std::min(batches, threads) : parts;
-  const size_t part_scratch =
-      (kernels::Kernels().gemm_scratch_bytes(*product, split.rows_per_part, split.columns_per_part,
-                                             k) + 63) / 64 * 64;
+  const size_t part_scratch = (kernels::Kernels().gemm_scratch_bytes(*product, split.rows_per_part,
+                                                                     split.columns_per_part, k) +
+                               63) /
+                              64 * 64;
   BufferId scratch = b.NewTemp(std::max<size_t>(part_scratch * size_t(tasks), 64));
   Place out = b.NewResult(op.result());
-  Place sums = sum == type.dtype
-                   ? out
-                   : Place{b.NewTemp(size_t(type.num_elements()) * size_t(bytes)), 0};
+  Place sums =
+      sum == type.dtype ? out : Place{b.NewTemp(size_t(type.num_elements()) * size_t(bytes)), 0};
   Uses uses{.reads = {lhs.view.buffer, rhs.view.buffer}, .writes = {out.buffer, scratch}};
   if (sums.buffer != out.buffer) uses.writes.push_back(sums.buffer);
   Place a{lhs.view.buffer, lhs.view.offset * in_bytes};

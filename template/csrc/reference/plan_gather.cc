@@ -39,26 +39,25 @@ Status LowerGather(PlanBuilder& b, const Op& op) {
            const std::byte* where = indices.At(frame);
            std::byte* to = out.At(frame);
            const int64_t run_bytes = windows->run_length() * bytes;
-           frame.pool->ParallelFor(
-               windows->num_windows(), grain, [&](int64_t begin, int64_t end) {
-                 if (windows->rows()) {
-                   constexpr int64_t kBlock = 256;
-                   int64_t offsets[kBlock];
-                   for (int64_t i = begin; i < end; i += kBlock) {
-                     int64_t n = std::min(kBlock, end - i);
-                     for (int64_t j = 0; j < n; ++j)
-                       offsets[j] = windows->StartOf(where, i + j, true).operand * bytes;
-                     rows(from, offsets, n, run_bytes, to + i * run_bytes);
-                   }
-                   return;
-                 }
-                 for (int64_t i = begin; i < end; ++i) {
-                   IndexedWindows::Start start = windows->StartOf(where, i, true);
-                   for (const IndexedWindows::Run& run : windows->runs())
-                     std::memcpy(to + (start.slice + run.slice) * bytes,
-                                 from + (start.operand + run.operand) * bytes, size_t(run_bytes));
-                 }
-               });
+           frame.pool->ParallelFor(windows->num_windows(), grain, [&](int64_t begin, int64_t end) {
+             if (windows->rows()) {
+               constexpr int64_t kBlock = 256;
+               int64_t offsets[kBlock];
+               for (int64_t i = begin; i < end; i += kBlock) {
+                 int64_t n = std::min(kBlock, end - i);
+                 for (int64_t j = 0; j < n; ++j)
+                   offsets[j] = windows->StartOf(where, i + j, true).operand * bytes;
+                 rows(from, offsets, n, run_bytes, to + i * run_bytes);
+               }
+               return;
+             }
+             for (int64_t i = begin; i < end; ++i) {
+               IndexedWindows::Start start = windows->StartOf(where, i, true);
+               for (const IndexedWindows::Run& run : windows->runs())
+                 std::memcpy(to + (start.slice + run.slice) * bytes,
+                             from + (start.operand + run.operand) * bytes, size_t(run_bytes));
+             }
+           });
            return Status();
          });
   return Status();

@@ -68,7 +68,8 @@ Status LowerPad(PlanBuilder& b, const Op& op) {
 
 namespace {
 
-// The start of a window of `sizes` in an array of `dims`: indices that are known at run time, moved inside.
+// The start of a window of `sizes` in an array of `dims`: indices that are known at run time, moved
+// inside.
 struct WindowStart {
   std::vector<ScalarIndex> indices;
   Dims limits;   // the largest start of each dimension
@@ -108,8 +109,8 @@ Status LowerDynamicSlice(PlanBuilder& b, const Op& op) {
   const Type& type = op.type();
   const size_t bytes = DTypeBytes(type.dtype);
   std::vector<BufferId> reads = {in.buffer};
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(
-      WindowStart start, StartOf(b, program::Operands(op, 1), in.dims, type.dims, in, reads));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(WindowStart start,
+                               StartOf(b, program::Operands(op, 1), in.dims, type.dims, in, reads));
   Place from{in.buffer, in.offset * int64_t(bytes)};
   Place to = b.NewResult(op.result());
   kernels::CopyFn copy = kernels::Kernels().copy[kernels::SizeIndex(bytes)];
@@ -132,9 +133,8 @@ Status LowerDynamicUpdateSlice(PlanBuilder& b, const Op& op) {
   std::vector<BufferId> reads = {operand.buffer, update.buffer};
   Place to = b.NewResult(op.result());
   View target{to.buffer, type.dtype, 0, type.dims, DenseStrides(type.dims)};
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(
-      WindowStart start,
-      StartOf(b, program::Operands(op, 2), type.dims, update.dims, target, reads));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(WindowStart start, StartOf(b, program::Operands(op, 2), type.dims,
+                                                          update.dims, target, reads));
   Uses uses{.reads = std::move(reads), .writes = {to.buffer}};
   // In place only the window is written. The update must not lie in the operand then.
   if (operand.bytes == 0 && b.Root(update.buffer) != b.Root(operand.buffer))
@@ -150,8 +150,8 @@ Status LowerDynamicUpdateSlice(PlanBuilder& b, const Op& op) {
            // Before the copy: an index may lie in the operand.
            int64_t offset = start.Offset(frame);
            if (out != operand.At(frame)) std::copy_n(operand.At(frame), size, out);
-           copy({int64_t(dims.size()), dims.data(), from.At(frame), in_strides.data(),
-                 out + offset, out_strides.data()});
+           copy({int64_t(dims.size()), dims.data(), from.At(frame), in_strides.data(), out + offset,
+                 out_strides.data()});
            return Status();
          });
   return Status();

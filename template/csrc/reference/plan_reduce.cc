@@ -24,7 +24,8 @@ struct Shape3 {
   int64_t outer = 1, reduced = 1, inner = 1;
 };
 
-// Splits `view` so; copies it to another order of dimensions when the reduced ones do not lie together.
+// Splits `view` so; copies it to another order of dimensions when the reduced ones do not lie
+// together.
 std::pair<Place, Shape3> Arrange(PlanBuilder& b, View view, const Dims& reduced) {
   auto is_reduced = [&](size_t d) {
     return std::find(reduced.begin(), reduced.end(), int64_t(d)) != reduced.end();
@@ -118,7 +119,8 @@ struct SimpleReduce {
       });
       return;
     }
-    frame.pool->ParallelFor(shape.outer, std::max<int64_t>(1, kThreadElements / std::max<int64_t>(row, 1)),
+    frame.pool->ParallelFor(shape.outer,
+                            std::max<int64_t>(1, kThreadElements / std::max<int64_t>(row, 1)),
                             [&](int64_t begin, int64_t end) { Rows(in, out, begin, end); });
   }
 };
@@ -146,12 +148,13 @@ Status LowerSimple(PlanBuilder& b, const Op& op, ReduceOp reduce, kernels::Eleme
   if (shape.outer == 1 && shape.reduced * shape.inner >= 2 * kThreadElements)
     parts = std::min<int64_t>(8, shape.reduced);
   if (elements * 16 > shape.reduced * shape.inner || shape.inner >= kWideRow) parts = 1;
-  // The parts' accumulators start from the identity, so only operations that have one are cut: add zero, or fold
-  // the initial value in again where that changes nothing.
-  const bool idempotent = reduce != ReduceOp::kAdd && reduce != ReduceOp::kMultiply &&
-                          reduce != ReduceOp::kXor;
+  // The parts' accumulators start from the identity, so only operations that have one are cut: add
+  // zero, or fold the initial value in again where that changes nothing.
+  const bool idempotent =
+      reduce != ReduceOp::kAdd && reduce != ReduceOp::kMultiply && reduce != ReduceOp::kXor;
   if (reduce == ReduceOp::kMultiply) parts = 1;
-  BufferId partial = parts > 1 ? b.NewTemp(size_t((parts - 1) * elements * run.out_bytes)) : kNoBuffer;
+  BufferId partial =
+      parts > 1 ? b.NewTemp(size_t((parts - 1) * elements * run.out_bytes)) : kNoBuffer;
   Place out = b.NewResult(op.result());
   Place sums = sum == type ? out : Place{b.NewTemp(size_t(elements * run.out_bytes)), 0};
   Uses uses{.reads = {in.buffer, init.buffer}, .writes = {out.buffer}};
@@ -191,8 +194,8 @@ Status LowerSimple(PlanBuilder& b, const Op& op, ReduceOp reduce, kernels::Eleme
 
 // ---- Any body ----
 
-// Folds several arrays at once with a tape: accumulators and elements in, accumulators out. Accumulators are a
-// vector of lanes, so that the tape runs over many elements at a time.
+// Folds several arrays at once with a tape: accumulators and elements in, accumulators out.
+// Accumulators are a vector of lanes, so that the tape runs over many elements at a time.
 class GeneralReduce {
  public:
   GeneralReduce(std::shared_ptr<const Tape> tape, Shape3 shape, std::vector<int64_t> bytes)

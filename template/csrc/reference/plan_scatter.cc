@@ -15,9 +15,9 @@ namespace {
 
 // How a run of updates meets the elements that are there.
 struct Combine {
-  bool replace = false;                       // updates win
-  kernels::ElementwiseFn kernel = nullptr;    // one operation, in place
-  BodyTape body;                              // anything else
+  bool replace = false;                     // updates win
+  kernels::ElementwiseFn kernel = nullptr;  // one operation, in place
+  BodyTape body;                            // anything else
 };
 
 Result<Combine> CombineOf(PlanBuilder& b, const Op& op) {
@@ -98,9 +98,8 @@ Status LowerScatter(PlanBuilder& b, const Op& op) {
     std::vector<const void*> in(2 * count);
     for (const Place& place : combine.body.captured) in.push_back(place.At(frame));
     std::vector<void*> out(count);
-    std::vector<std::max_align_t> scratch(combine.body.tape == nullptr
-                                              ? 0
-                                              : count * kBlock * 16 / sizeof(std::max_align_t));
+    std::vector<std::max_align_t> scratch(
+        combine.body.tape == nullptr ? 0 : count * kBlock * 16 / sizeof(std::max_align_t));
     auto merge = [&](int64_t to, int64_t from, int64_t n) {
       std::byte* target = outs[0].At(frame) + to * bytes[0];
       const std::byte* update = updates[0].At(frame) + from * bytes[0];
@@ -126,7 +125,8 @@ Status LowerScatter(PlanBuilder& b, const Op& op) {
     const std::byte* where = indices.At(frame);
     const int64_t length = windows->run_length();
     const int64_t block = combine.body.tape == nullptr ? length : kBlock;
-    // One after the other: windows may overlap, and the order of sums stays the same from run to run.
+    // One after the other: windows may overlap, and the order of sums stays the same from run to
+    // run.
     for (int64_t i = 0; i < windows->num_windows(); ++i) {
       IndexedWindows::Start start = windows->StartOf(where, i, false);
       if (!start.inside) continue;

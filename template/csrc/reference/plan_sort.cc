@@ -15,7 +15,8 @@ namespace {
 using program::OpCode;
 
 // Whether `right` is computed from the second elements as `left` is from the first ones.
-bool SameOfTheOther(const Value* left, const Value* right, const Block& comparator, int depth = 64) {
+bool SameOfTheOther(const Value* left, const Value* right, const Block& comparator,
+                    int depth = 64) {
   if (depth == 0) return false;
   if (left->op == nullptr || right->op == nullptr) {
     return left->op == nullptr && right->op == nullptr && left->block == &comparator &&
@@ -50,9 +51,9 @@ std::optional<KeyOrder> KeyOrderOf(const Block& comparator) {
   if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt)
     return std::nullopt;
   if (!SameOfTheOther(compare.operands[0], compare.operands[1], comparator)) return std::nullopt;
-  return KeyOrder{compare.operands[0], direction == ComparisonDirection::kGt,
-                  compare.As<program::ComparisonType>("compare_type") ==
-                      program::ComparisonType::kTotalOrder};
+  return KeyOrder{
+      compare.operands[0], direction == ComparisonDirection::kGt,
+      compare.As<program::ComparisonType>("compare_type") == program::ComparisonType::kTotalOrder};
 }
 
 // Element `i` as a number whose unsigned order is the elements'; nothing below 64 bits is lost.
@@ -196,9 +197,8 @@ Status LowerSort(PlanBuilder& b, const Op& op) {
                std::vector<int64_t> sorted = rows.Order(row, outside);
                for (size_t k = 0; k < in.size(); ++k) {
                  for (int64_t& offset : sorted) offset *= rows.bytes[k];
-                 kernels::Kernels().gather_rows(
-                     row[k], sorted.data(), rows.length, rows.bytes[k],
-                     out[k].At(frame) + r * rows.length * rows.bytes[k]);
+                 kernels::Kernels().gather_rows(row[k], sorted.data(), rows.length, rows.bytes[k],
+                                                out[k].At(frame) + r * rows.length * rows.bytes[k]);
                  for (int64_t& offset : sorted) offset /= rows.bytes[k];
                }
              }

@@ -25,8 +25,7 @@ using Numbers = std::vector<int32_t>;
 void AddBody(Builder& b, Op* op, OpCode code, const Type& scalar) {
   b.BeginRegion(op, {scalar, scalar});
   Block& body = *op->regions.back();
-  Value* result =
-      b.Add(code, {body.arguments[0].get(), body.arguments[1].get()}, scalar);
+  Value* result = b.Add(code, {body.arguments[0].get(), body.arguments[1].get()}, scalar);
   b.Return({result});
 }
 
@@ -36,8 +35,9 @@ TEST(Plan, ChainOfElementwiseOpsIsOneStep) {
   Value* product = b.Add(OpCode::kMultiply, {sum, sum}, F32({5}));
   b.Return({b.Add(OpCode::kNegate, {product}, F32({5}))});
   Harness run;
-  EXPECT_EQ(run.One<float>(b.module(), {Bytes<float>({1, 2, 3, 4, 5}), Bytes<float>({1, 1, 1, 1, 1})}),
-            (Floats{-4, -9, -16, -25, -36}));
+  EXPECT_EQ(
+      run.One<float>(b.module(), {Bytes<float>({1, 2, 3, 4, 5}), Bytes<float>({1, 1, 1, 1, 1})}),
+      (Floats{-4, -9, -16, -25, -36}));
   EXPECT_EQ((*run.Compile(b.module()))->plan().body.steps.size(), size_t{1});
   EXPECT_EQ((*run.Compile(b.module()))->plan().temp_bytes, size_t{0});
 }
@@ -145,7 +145,8 @@ TEST(Plan, DotOfTransposedOperands) {
             (Floats{1, 3, 5, 9, 2, 4, 6, 12}));
 }
 
-// (a, b) -> (b, a + 1), n times: the two carried values change places, so neither may be made in place.
+// (a, b) -> (b, a + 1), n times: the two carried values change places, so neither may be made in
+// place.
 TEST(Plan, LoopThatSwapsWhatItCarries) {
   Builder b({F32({2}), F32({2})});
   Value* start = b.Constant(MakeLiteral<int32_t>(I32({}), {0}));

@@ -112,8 +112,8 @@ Status LowerBitcastConvert(PlanBuilder& b, const Op& op) {
     return PlanBuilder::Unsupported(op, "elements narrower than a byte are not packed in memory");
   const int64_t bytes = int64_t(DTypeBytes(type.dtype));
   if (place.bytes % bytes != 0) {
-    return PlanBuilder::Unsupported(op, "the operand does not lie on a multiple of " +
-                                            std::to_string(bytes) + " bytes");
+    return PlanBuilder::Unsupported(
+        op, "the operand does not lie on a multiple of " + std::to_string(bytes) + " bytes");
   }
   b.Bind(op.result(),
          View{place.buffer, type.dtype, place.bytes / bytes, type.dims, DenseStrides(type.dims)});

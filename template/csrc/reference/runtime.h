@@ -20,8 +20,8 @@ struct Runtime {
   BlockCache blocks;
   ThreadPool pool;
   std::vector<Worker> workers;  // by local device
-  // Held while a program is queued on several devices: all of them see all programs in one order, or two programs
-  // would wait for each other.
+  // Held while a program is queued on several devices: all of them see all programs in one order,
+  // or two programs would wait for each other.
   std::mutex launch_order;
 };
 

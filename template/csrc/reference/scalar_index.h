@@ -1,7 +1,8 @@
 #ifndef REFERENCE_SCALAR_INDEX_H_
 #define REFERENCE_SCALAR_INDEX_H_
 
-// Integers that a program computes and the runtime acts on: start indices, branch numbers, conditions.
+// Integers that a program computes and the runtime acts on: start indices, branch numbers,
+// conditions.
 
 #include <cstdint>
 #include <cstring>
@@ -13,7 +14,8 @@
 
 namespace PJRT_PLUGIN_NS::reference {
 
-// Element `i` of an array of integers (or i1), as a signed number; an unsigned one beyond int64 becomes the largest.
+// Element `i` of an array of integers (or i1), as a signed number; an unsigned one beyond int64
+// becomes the largest.
 inline int64_t ReadInteger(const std::byte* data, DType dtype, int64_t i) {
   auto as = [&](auto value) -> int64_t {
     std::memcpy(&value, data + i * int64_t(sizeof(value)), sizeof(value));

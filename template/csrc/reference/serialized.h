@@ -1,8 +1,8 @@
 #ifndef REFERENCE_SERIALIZED_H_
 #define REFERENCE_SERIALIZED_H_
 
-// The bytes of an executable: the program and what of the options decides about it, behind a header that names the
-// build. Compilation takes milliseconds, so the program is compiled anew from them.
+// The bytes of an executable: the program and what of the options decides about it, behind a header
+// that names the build. Compilation takes milliseconds, so the program is compiled anew from them.
 
 #include <string>
 #include <string_view>
@@ -22,7 +22,8 @@ struct SerializedProgram {
 std::string_view BuildId();
 
 std::string Serialize(const Partitioning& partitioning, std::string_view code);
-// FAILED_PRECONDITION for the bytes of another build, INVALID_ARGUMENT for anything else that is none.
+// FAILED_PRECONDITION for the bytes of another build, INVALID_ARGUMENT for anything else that is
+// none.
 backend::Result<SerializedProgram> Deserialize(std::string_view bytes);
 
 // A number for the bytes: equal only for the same program, options and build.

@@ -24,7 +24,8 @@ int64_t CoordinateOf(const Mesh& mesh, const AxisRef& ref, int64_t place) {
     const auto& [name, size] = mesh.axes[a];
     if (name == ref.name) {
       int64_t coordinate = place / inner % size;
-      return ref.size == 0 ? coordinate : coordinate / (size / (ref.pre_size * ref.size)) % ref.size;
+      return ref.size == 0 ? coordinate
+                           : coordinate / (size / (ref.pre_size * ref.size)) % ref.size;
     }
     inner *= size;
   }
@@ -52,10 +53,10 @@ Result<std::optional<Split>> SplitOf(const program::Module& module,
   // A mesh without axes puts the whole tensor on one device; here every device has it.
   if (mesh->axes.empty()) return std::optional<Split>();
   if (places != partitioning.num_partitions)
-    return backend::InvalidArgument(
-        "the mesh @" + mesh->name + " has " + std::to_string(places) +
-        " places but the program runs on " + std::to_string(partitioning.num_partitions) +
-        " partitions; compile it for as many devices as its mesh has");
+    return backend::InvalidArgument("the mesh @" + mesh->name + " has " + std::to_string(places) +
+                                    " places but the program runs on " +
+                                    std::to_string(partitioning.num_partitions) +
+                                    " partitions; compile it for as many devices as its mesh has");
   auto counts = [&](const AxisRef& axis) {
     return manual_axes == nullptr ||
            std::find(manual_axes->begin(), manual_axes->end(), axis.name) != manual_axes->end();
@@ -70,10 +71,9 @@ Result<std::optional<Split>> SplitOf(const program::Module& module,
   for (size_t d = 0; d < dims.size(); ++d) {
     any = any || split.tiles[d] != 1;
     if (dims[d] % split.tiles[d] != 0)
-      return backend::Unimplemented("dimension " + std::to_string(d) + " of size " +
-                                    std::to_string(dims[d]) + " is split in " +
-                                    std::to_string(split.tiles[d]) +
-                                    " parts: only even parts can be run");
+      return backend::Unimplemented(
+          "dimension " + std::to_string(d) + " of size " + std::to_string(dims[d]) +
+          " is split in " + std::to_string(split.tiles[d]) + " parts: only even parts can be run");
     split.local_dims[d] = dims[d] / split.tiles[d];
   }
   if (!any) return std::optional<Split>();
@@ -86,7 +86,8 @@ Result<std::optional<Split>> SplitOf(const program::Module& module,
       int64_t tile = 0;
       for (const AxisRef& axis : sharding.dims[d].axes)
         if (counts(axis))
-          tile = tile * std::max<int64_t>(SizeOf(*mesh, axis), 1) + CoordinateOf(*mesh, axis, place);
+          tile =
+              tile * std::max<int64_t>(SizeOf(*mesh, axis), 1) + CoordinateOf(*mesh, axis, place);
       start[d] = tile * split.local_dims[d];
     }
     split.starts.push_back(std::move(start));

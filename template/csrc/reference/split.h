@@ -1,7 +1,8 @@
 #ifndef REFERENCE_SPLIT_H_
 #define REFERENCE_SPLIT_H_
 
-// Split: which part of a tensor each partition of a program holds, worked out from Shardy's mesh and sharding.
+// Split: which part of a tensor each partition of a program holds, worked out from Shardy's mesh
+// and sharding.
 
 #include <optional>
 #include <span>
@@ -23,16 +24,17 @@ struct Partitioning {
 };
 
 struct Split {
-  Dims local_dims;            // of every part
-  Dims tiles;                 // parts along each dimension
-  std::vector<Dims> starts;   // by partition: the index of the first element of its part
+  Dims local_dims;           // of every part
+  Dims tiles;                // parts along each dimension
+  std::vector<Dims> starts;  // by partition: the index of the first element of its part
 
   // Two splits are the same when every partition holds the same part.
   friend bool operator==(const Split&, const Split&) = default;
 };
 
-// The split of a tensor of `dims` by `sharding`; nothing when every partition holds all of it. With `manual_axes`
-// only those axes count. INVALID_ARGUMENT when the mesh is unknown or a dimension does not divide evenly.
+// The split of a tensor of `dims` by `sharding`; nothing when every partition holds all of it. With
+// `manual_axes` only those axes count. INVALID_ARGUMENT when the mesh is unknown or a dimension
+// does not divide evenly.
 Result<std::optional<Split>> SplitOf(const program::Module& module,
                                      const Partitioning& partitioning,
                                      const program::Sharding& sharding, const Dims& dims,

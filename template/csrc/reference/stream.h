@@ -1,9 +1,9 @@
 #ifndef REFERENCE_STREAM_H_
 #define REFERENCE_STREAM_H_
 
-// HostStream: copies of a simulated device. A copy whose dependencies are ready happens on the calling thread before
-// the call returns, which is the quickest way there is; any other runs on the thread that makes the last of them
-// ready.
+// HostStream: copies of a simulated device. A copy whose dependencies are ready happens on the
+// calling thread before the call returns, which is the quickest way there is; any other runs on the
+// thread that makes the last of them ready.
 
 #include <span>
 

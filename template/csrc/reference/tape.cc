@@ -291,8 +291,8 @@ std::optional<TapeBuilder::Reg> TapeBuilder::Apply(ElementwiseOp op, std::span<c
   one.arity = uint8_t(in.size());
   for (size_t k = 0; k < in.size(); ++k) one.in[k] = operands[k];
   DType result = wide;
-  if (op == ElementwiseOp::kIsFinite || (op >= ElementwiseOp::kCompareEq &&
-                                         op <= ElementwiseOp::kCompareTotalLt)) {
+  if (op == ElementwiseOp::kIsFinite ||
+      (op >= ElementwiseOp::kCompareEq && op <= ElementwiseOp::kCompareTotalLt)) {
     result = DType::kPred;
   } else if (op == ElementwiseOp::kComplex) {
     result = wide == DType::kF32 ? DType::kC64 : DType::kC128;
@@ -347,8 +347,8 @@ Tape TapeBuilder::Build() && {
     reads(one, [&](uint32_t r) { tape_.registers_[r].last_read = int32_t(i); });
     tape_.registers_[one.out].written = int32_t(i);
   }
-  // Scratch slots are reused as soon as their register was read for the last time; a kernel may write over an
-  // operand only when the elements have one size.
+  // Scratch slots are reused as soon as their register was read for the last time; a kernel may
+  // write over an operand only when the elements have one size.
   std::vector<uint32_t> free;
   for (size_t i = 0; i < tape_.instructions_.size(); ++i) {
     const Tape::Instruction& one = tape_.instructions_[i];

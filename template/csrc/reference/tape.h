@@ -1,9 +1,9 @@
 #ifndef REFERENCE_TAPE_H_
 #define REFERENCE_TAPE_H_
 
-// Tape: a fused elementwise computation. A list of typed vector kernels over registers, run block by block, so that
-// everything between the inputs and the outputs stays in the L1 cache. It is the form of fused loops and of the
-// bodies of reduce, scatter, sort and map.
+// Tape: a fused elementwise computation. A list of typed vector kernels over registers, run block
+// by block, so that everything between the inputs and the outputs stays in the L1 cache. It is the
+// form of fused loops and of the bodies of reduce, scatter, sort and map.
 //
 //   TapeBuilder b;
 //   auto x = b.Input(DType::kF32);                       // in[0], dense
@@ -27,8 +27,8 @@ namespace PJRT_PLUGIN_NS::reference {
 using backend::DType;
 using Dims = std::vector<int64_t>;
 
-// How element i of a fused loop, counted over `dims` row by row, is read from an operand. Strides in elements, may
-// be zero or negative.
+// How element i of a fused loop, counted over `dims` row by row, is read from an operand. Strides
+// in elements, may be zero or negative.
 struct StridedLoad {
   Dims dims;
   Dims strides;
@@ -36,11 +36,13 @@ struct StridedLoad {
 
 class Tape {
  public:
-  // Elements of one block: few enough that a dozen registers fit the L1 cache, enough to hide the calls.
+  // Elements of one block: few enough that a dozen registers fit the L1 cache, enough to hide the
+  // calls.
   static constexpr int64_t kMaxBlock = 1024;
 
-  // Computes elements [begin, end) of the loop. `in[k]` is input k's element 0 (of a strided one the element at
-  // index 0), `out[k]` output k's. Safe to run on several threads for disjoint ranges.
+  // Computes elements [begin, end) of the loop. `in[k]` is input k's element 0 (of a strided one
+  // the element at index 0), `out[k]` output k's. Safe to run on several threads for disjoint
+  // ranges.
   void Run(const void* const* in, void* const* out, int64_t begin, int64_t end) const;
 
   size_t num_inputs() const { return inputs_; }
@@ -49,7 +51,8 @@ class Tape {
   DType output_type(size_t k) const { return registers_[outputs_[k]].dtype; }
   // Rough work of one element, in units of a simple vector operation on 4 bytes.
   double cost() const { return cost_; }
-  // Whether output `out` may be written over input `in` (same size, dense, read no later than `out` is written).
+  // Whether output `out` may be written over input `in` (same size, dense, read no later than `out`
+  // is written).
   bool CanShare(size_t in, size_t out) const;
 
  private:
@@ -58,7 +61,8 @@ class Tape {
   struct Register {
     DType dtype = DType::kF32;
     Place place = Place::kScratch;
-    uint32_t index = 0;  // of the input or output, offset of the constant, number of the scratch slot
+    uint32_t index =
+        0;  // of the input or output, offset of the constant, number of the scratch slot
     int32_t last_read = -1;
     int32_t written = -1;
   };

@@ -60,7 +60,8 @@ class Harness {
  public:
   explicit Harness(int num_devices = 4)
       : runtime_(size_t(num_devices)),
-        driver_(std::move(*reference::CreateDriver(DefaultOptions({{"num_devices", int64_t{num_devices}}})))) {}
+        driver_(std::move(
+            *reference::CreateDriver(DefaultOptions({{"num_devices", int64_t{num_devices}}})))) {}
 
   backend::Driver& driver() { return *driver_; }
   backend::Device& device(size_t i = 0) { return *driver_->devices()[i]; }

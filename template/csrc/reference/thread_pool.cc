@@ -7,7 +7,8 @@
 namespace PJRT_PLUGIN_NS::reference {
 namespace {
 
-// True on a thread that is inside a loop body: a loop inside a loop gains nothing from more threads.
+// True on a thread that is inside a loop body: a loop inside a loop gains nothing from more
+// threads.
 thread_local bool inside_loop = false;
 
 }  // namespace

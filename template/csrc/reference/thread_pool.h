@@ -1,14 +1,15 @@
 #ifndef REFERENCE_THREAD_POOL_H_
 #define REFERENCE_THREAD_POOL_H_
 
-// ThreadPool: splits one loop over the cores. The calling thread takes part, so a pool of one thread is a plain loop
-// and costs nothing.
+// ThreadPool: splits one loop over the cores. The calling thread takes part, so a pool of one
+// thread is a plain loop and costs nothing.
 //
-//   pool.ParallelFor(n, 4096, [&](int64_t begin, int64_t end) { ... });   // returns when all of [0, n) is done
+//   pool.ParallelFor(n, 4096, [&](int64_t begin, int64_t end) { ... });   // returns when all of
+//   [0, n) is done
 //
-// Threads: ParallelFor may be called from several threads at once, which then share the workers, and from inside a
-// body, which then runs on its own thread alone. Bodies do not throw. Workers are started by the first loop that is
-// large enough and joined by the destructor.
+// Threads: ParallelFor may be called from several threads at once, which then share the workers,
+// and from inside a body, which then runs on its own thread alone. Bodies do not throw. Workers are
+// started by the first loop that is large enough and joined by the destructor.
 
 #include <condition_variable>
 #include <cstdint>
@@ -49,8 +50,8 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  // Runs `body` over disjoint ranges that cover [0, n), each of at least `grain` elements (but the last) and a
-  // multiple of it. Returns when all are done.
+  // Runs `body` over disjoint ranges that cover [0, n), each of at least `grain` elements (but the
+  // last) and a multiple of it. Returns when all are done.
   void ParallelFor(int64_t n, int64_t grain, RangeBody body);
 
  private:

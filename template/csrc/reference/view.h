@@ -1,8 +1,9 @@
 #ifndef REFERENCE_VIEW_H_
 #define REFERENCE_VIEW_H_
 
-// View: an array as a plan sees it, elements of a buffer at any strides. Broadcast, transpose, slice, reverse and
-// most reshapes are only new views; who needs dense memory asks PlanBuilder for it.
+// View: an array as a plan sees it, elements of a buffer at any strides. Broadcast, transpose,
+// slice, reverse and most reshapes are only new views; who needs dense memory asks PlanBuilder for
+// it.
 
 #include <cstdint>
 #include <vector>
@@ -40,8 +41,9 @@ struct View {
   bool scalar() const;
 };
 
-// The same elements in the same order with as few dimensions as possible: no dimension of size 1, none that
-// continues the one before it. A view of one element gets rank 0; one without elements is left alone.
+// The same elements in the same order with as few dimensions as possible: no dimension of size 1,
+// none that continues the one before it. A view of one element gets rank 0; one without elements is
+// left alone.
 View Collapsed(View view);
 
 // A buffer from a byte on.

@@ -1,8 +1,9 @@
 #ifndef REFERENCE_WORKER_H_
 #define REFERENCE_WORKER_H_
 
-// Worker: the thread of one simulated device, for programs that cannot run on the thread that launches them: those
-// that wait for other devices or for their inputs. Started by the first task; the destructor finishes all tasks.
+// Worker: the thread of one simulated device, for programs that cannot run on the thread that
+// launches them: those that wait for other devices or for their inputs. Started by the first task;
+// the destructor finishes all tasks.
 
 #include <condition_variable>
 #include <deque>

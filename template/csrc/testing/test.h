@@ -5,7 +5,8 @@
 //
 //   TEST(Shape, ScalarHasOneElement) { EXPECT_EQ(Shape{}.num_elements(), 1); }
 //
-// Each x_test.cc is a program: no argument runs all tests, an argument only those whose "Suite.Name" contains it.
+// Each x_test.cc is a program: no argument runs all tests, an argument only those whose
+// "Suite.Name" contains it.
 
 #include <cstdio>
 #include <cstdlib>
@@ -48,7 +49,10 @@ std::string Show(const T& value) {
     }
   } else if constexpr (std::is_enum_v<T>) {
     out << "enum " << (long long)(value);
-  } else if constexpr (requires { value.begin(); value.end(); }) {
+  } else if constexpr (requires {
+                         value.begin();
+                         value.end();
+                       }) {
     out << "[";
     for (const auto& one : value) out << Show(one) << " ";
     out << "]";
@@ -91,33 +95,36 @@ inline int RunAll(int argc, char** argv) {
 
 }  // namespace testing
 
-#define TEST(suite, name)                                                             \
-  static void suite##_##name##_body();                                                \
-  [[maybe_unused]] static const bool suite##_##name##_registered =                    \
-      ::testing::Register(#suite, #name, suite##_##name##_body);                      \
+#define TEST(suite, name)                                          \
+  static void suite##_##name##_body();                             \
+  [[maybe_unused]] static const bool suite##_##name##_registered = \
+      ::testing::Register(#suite, #name, suite##_##name##_body);   \
   static void suite##_##name##_body()
 
 #define EXPECT_TRUE(x) ((x) ? void() : ::testing::Fail(__FILE__, __LINE__, "not true: " #x))
 #define EXPECT_FALSE(x) ((x) ? ::testing::Fail(__FILE__, __LINE__, "not false: " #x) : void())
-#define EXPECT_EQ(a, b) \
-  ::testing::Compare(__FILE__, __LINE__, #a " == " #b, (a), (b), [](auto& x, auto& y) { return x == y; })
-#define EXPECT_NE(a, b) \
-  ::testing::Compare(__FILE__, __LINE__, #a " != " #b, (a), (b), [](auto& x, auto& y) { return x != y; })
-#define EXPECT_LE(a, b) \
-  ::testing::Compare(__FILE__, __LINE__, #a " <= " #b, (a), (b), [](auto& x, auto& y) { return x <= y; })
-#define EXPECT_NEAR(a, b, tolerance)                                                \
+#define EXPECT_EQ(a, b)                                          \
+  ::testing::Compare(__FILE__, __LINE__, #a " == " #b, (a), (b), \
+                     [](auto& x, auto& y) { return x == y; })
+#define EXPECT_NE(a, b)                                          \
+  ::testing::Compare(__FILE__, __LINE__, #a " != " #b, (a), (b), \
+                     [](auto& x, auto& y) { return x != y; })
+#define EXPECT_LE(a, b)                                          \
+  ::testing::Compare(__FILE__, __LINE__, #a " <= " #b, (a), (b), \
+                     [](auto& x, auto& y) { return x <= y; })
+#define EXPECT_NEAR(a, b, tolerance)                                                       \
   ::testing::Compare(__FILE__, __LINE__, #a " near " #b, (a), (b), [&](auto& x, auto& y) { \
-    return x == y || (x > y ? x - y : y - x) <= (tolerance);                        \
+    return x == y || (x > y ? x - y : y - x) <= (tolerance);                               \
   })
 // Ends the test when it fails.
-#define ASSERT_TRUE(x)                                            \
-  if (!(x)) {                                                     \
-    ::testing::Fail(__FILE__, __LINE__, "not true: " #x);         \
-    return;                                                       \
+#define ASSERT_TRUE(x)                                    \
+  if (!(x)) {                                             \
+    ::testing::Fail(__FILE__, __LINE__, "not true: " #x); \
+    return;                                               \
   }
-#define EXPECT_CONTAINS(text, part)                                                         \
-  ::testing::Compare(__FILE__, __LINE__, #text " contains " #part, std::string(text),       \
-                     std::string(part),                                                     \
+#define EXPECT_CONTAINS(text, part)                                                   \
+  ::testing::Compare(__FILE__, __LINE__, #text " contains " #part, std::string(text), \
+                     std::string(part),                                               \
                      [](auto& x, auto& y) { return x.find(y) != std::string::npos; })
 
 #define TEST_MAIN() \
