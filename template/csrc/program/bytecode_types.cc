@@ -196,11 +196,13 @@ void TypeDecoder::DecodeTensor(Decoded& out, Cursor& in) {
   }
   const Decoded& element = Get(in.Varint(), in);
   if (!in.ok()) return;
-  if (!element.dtype) {
+  // MLIR's index occurs in attributes only (the layouts of a custom_call), where it has 64 bits.
+  const bool is_index = element.spelling == "index";
+  if (!element.dtype && !is_index) {
     return Unsupported(element.is_element ? "element type " + element.spelling
                                           : "a tensor of something other than numbers");
   }
-  out.type.dtype = *element.dtype;
+  out.type.dtype = is_index ? backend::DType::kS64 : *element.dtype;
   out.bytes = rank * sizeof(int64_t);
 }
 
