@@ -53,17 +53,18 @@ bool ReturnsArgument(const Block& body, size_t index) {
          end.operands[0] == body.arguments[index].get();
 }
 
-Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const Block& body) {
-  return TapeOfBody(b, op, body, body.terminator()->operands);
-}
+namespace {
 
-Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const Block& body,
-                            std::span<Value* const> outputs) {
+Result<BodyTape> MakeTape(PlanBuilder& b, const Op& op, const Block& body,
+                          std::span<Value* const> outputs, const StridedLoad* load) {
   TapeBuilder tape;
   BodyTape result;
   std::unordered_map<const Value*, TapeBuilder::Reg> regs;
-  for (const auto& argument : body.arguments)
-    regs[argument.get()] = tape.Input(argument->type.dtype);
+  for (const auto& argument : body.arguments) {
+    const bool strided = load != nullptr && argument->index >= body.arguments.size() / 2;
+    regs[argument.get()] =
+        strided ? tape.StridedInput(argument->type.dtype, *load) : tape.Input(argument->type.dtype);
+  }
   auto operand = [&](const Value* value) -> Result<TapeBuilder::Reg> {
     if (auto it = regs.find(value); it != regs.end()) return it->second;
     PJRT_PLUGIN_ASSIGN_OR_RETURN(Place place, b.Dense(value));
@@ -102,6 +103,22 @@ Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const Block& body,
   }
   result.tape = std::make_shared<const Tape>(std::move(tape).Build());
   return result;
+}
+
+}  // namespace
+
+Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const Block& body) {
+  return MakeTape(b, op, body, body.terminator()->operands, nullptr);
+}
+
+Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const Block& body,
+                            std::span<Value* const> outputs) {
+  return MakeTape(b, op, body, outputs, nullptr);
+}
+
+Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const Block& body,
+                            const StridedLoad& load) {
+  return MakeTape(b, op, body, body.terminator()->operands, &load);
 }
 
 }  // namespace PJRT_PLUGIN_NS::reference

@@ -35,6 +35,9 @@ Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const program::Block& 
 // The same for the values `outputs` of the body instead of its results.
 Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const program::Block& body,
                             std::span<Value* const> outputs);
+// The same with the second half of the arguments read at strides.
+Result<BodyTape> TapeOfBody(PlanBuilder& b, const Op& op, const program::Block& body,
+                            const StridedLoad& load);
 
 }  // namespace PJRT_PLUGIN_NS::reference
 

@@ -32,6 +32,7 @@ constexpr std::pair<OpCode, Lowering> kLowerings[] = {
     {OpCode::kPartitionId, LowerPartitionId},
     {OpCode::kReduce, LowerReduce},
     {OpCode::kReduceScatter, LowerReduceScatter},
+    {OpCode::kReduceWindow, LowerReduceWindow},
     {OpCode::kReplicaId, LowerReplicaId},
     {OpCode::kReshape, LowerReshape},
     {OpCode::kReverse, LowerReverse},

@@ -36,6 +36,9 @@ Status LowerScatter(PlanBuilder& b, const Op& op);
 // plan_reduce.cc
 Status LowerReduce(PlanBuilder& b, const Op& op);
 
+// plan_window.cc
+Status LowerReduceWindow(PlanBuilder& b, const Op& op);
+
 // plan_dot.cc
 Status LowerDotGeneral(PlanBuilder& b, const Op& op);
 

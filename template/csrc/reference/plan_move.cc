@@ -5,6 +5,7 @@
 #include "program/op_table.h"
 #include "reference/kernels/kernel_table.h"
 #include "reference/lowerings.h"
+#include "reference/pad.h"
 #include "reference/scalar_index.h"
 
 namespace PJRT_PLUGIN_NS::reference {
@@ -30,31 +31,27 @@ Status LowerConcatenate(PlanBuilder& b, const Op& op) {
   return Status();
 }
 
-Status LowerPad(PlanBuilder& b, const Op& op) {
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(View in, b.ViewOf(op.operands[0]));
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Place value, b.Dense(op.operands[1]));
-  const Type& type = op.type();
-  Place out = b.NewResult(op.result());
-  const size_t bytes = DTypeBytes(type.dtype);
-  const int64_t elements = type.num_elements();
+void EmitPad(PlanBuilder& b, View in, Place value, const Padding& padding, BufferId out,
+             const Dims& dims) {
+  const size_t bytes = in.element_bytes();
+  const int64_t elements = Product(dims);
   kernels::FillFn fill = kernels::Kernels().fill[kernels::SizeIndex(bytes)];
-  b.Emit(op, {.reads = {value.buffer}, .writes = {out.buffer}}, [=](const Frame& frame) {
+  b.Emit("fill", {.reads = {value.buffer}, .writes = {out}}, [=](const Frame& frame) {
     frame.pool->ParallelFor(elements, int64_t{1} << 17, [&](int64_t begin, int64_t end) {
-      fill(value.At(frame), out.At(frame) + begin * int64_t(bytes), end - begin);
+      fill(value.At(frame), frame.At(out) + begin * int64_t(bytes), end - begin);
     });
     return Status();
   });
   // The part of the operand that lies inside the result: negative padding cuts it.
-  const auto& low = op.IntList("edge_padding_low");
-  const auto& interior = op.IntList("interior_padding");
-  View to{out.buffer, type.dtype, 0, {}, {}};
-  const Dims strides = DenseStrides(type.dims);
+  View to{out, in.dtype, 0, {}, {}};
+  const Dims strides = DenseStrides(dims);
   for (size_t d = 0; d < in.dims.size(); ++d) {
-    const int64_t step = interior[d] + 1;
+    const int64_t step = padding.interior[d] + 1;
     // Element i lands at low + i * step.
-    int64_t first = low[d] >= 0 ? 0 : (-low[d] + step - 1) / step;
-    int64_t place = low[d] + first * step;
-    int64_t count = place >= type.dims[d] ? 0 : (type.dims[d] - 1 - place) / step + 1;
+    const int64_t low = padding.low[d];
+    const int64_t first = low >= 0 ? 0 : (-low + step - 1) / step;
+    const int64_t place = low + first * step;
+    int64_t count = place >= dims[d] ? 0 : (dims[d] - 1 - place) / step + 1;
     count = std::clamp<int64_t>(count, 0, std::max<int64_t>(in.dims[d] - first, 0));
     in.offset += first * in.strides[d];
     in.dims[d] = count;
@@ -63,6 +60,14 @@ Status LowerPad(PlanBuilder& b, const Op& op) {
     to.offset += place * strides[d];
   }
   if (in.num_elements() != 0) b.EmitCopy(in, to);
+}
+
+Status LowerPad(PlanBuilder& b, const Op& op) {
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(View in, b.ViewOf(op.operands[0]));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Place value, b.Dense(op.operands[1]));
+  Place out = b.NewResult(op.result());
+  EmitPad(b, std::move(in), value, {op.IntList("edge_padding_low"), op.IntList("interior_padding")},
+          out.buffer, op.type().dims);
   return Status();
 }
 
