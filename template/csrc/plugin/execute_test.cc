@@ -401,6 +401,31 @@ TEST(Lifetime, EveryOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+// The last buffer may go in a callback, on a thread of the backend that the driver's destructor
+// waits for.
+TEST(Lifetime, TheDriverIsNotDestroyedInACallback) {
+  Fake::Reset({.manual = true});
+  TestClient client;
+  PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
+  auto ready = Make<PJRT_Buffer_ReadyEvent_Args>();
+  ready.buffer = x;
+  (void)Api().PJRT_Buffer_ReadyEvent(&ready);
+  auto args = Make<PJRT_Event_OnReady_Args>();
+  args.event = ready.event;
+  args.user_arg = x;
+  args.callback = [](PJRT_Error*, void* buffer) {
+    DestroyBuffer(static_cast<PJRT_Buffer*>(buffer));
+  };
+  (void)Api().PJRT_Event_OnReady(&args);
+  DestroyEvent(ready.event);
+  client.Destroy();
+  const std::thread::id here = std::this_thread::get_id();
+  Fake::RunQueued();
+  while (Fake::LiveDrivers() != 0) std::this_thread::yield();
+  EXPECT_TRUE(Fake::LastDriverThread() != here);
+  EXPECT_EQ(Fake::LiveBlocks(), 0);
+}
+
 // Launches that may take the block race with readers and with each other: every reader sees a whole
 // array or an error.
 TEST(Donation, RacesWithReaders) {

@@ -12,6 +12,18 @@ namespace PJRT_PLUGIN_NS::plugin {
 // The first of the chain; lives for ever.
 PJRT_Extension_Base* Extensions();
 
+// Fills what every extension begins with. Older versions of the API spell the three members out
+// where newer ones have a base: the bytes are the same.
+template <typename Extension>
+PJRT_Extension_Base* LinkExtension(Extension* extension, PJRT_Extension_Type type,
+                                   PJRT_Extension_Base* next) {
+  PJRT_Extension_Base* base = reinterpret_cast<PJRT_Extension_Base*>(extension);
+  base->struct_size = sizeof(Extension);
+  base->type = type;
+  base->next = next;
+  return base;
+}
+
 // Links of the chain, each in a file of its name. `next` may be null.
 PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next);

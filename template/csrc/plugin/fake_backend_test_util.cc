@@ -27,6 +27,7 @@ struct State {
   FakeConfig config;
   std::mutex mutex;
   std::deque<std::function<void()>> queue;
+  std::thread::id last_driver_thread;  // written before `drivers`
   std::atomic<int> drivers{0}, blocks{0}, executables{0}, launches{0}, reused{0};
 };
 State& state() {
@@ -251,7 +252,10 @@ class FakeDriver final : public backend::Driver {
       for (backend::Memory* memory : owned_.back()->memories()) memories_.push_back(memory);
     }
   }
-  ~FakeDriver() override { --state().drivers; }
+  ~FakeDriver() override {
+    state().last_driver_thread = std::this_thread::get_id();
+    --state().drivers;
+  }
   std::string_view platform_version() const override { return "fake 1"; }
   std::span<backend::Device* const> devices() const override { return devices_; }
   std::span<backend::Memory* const> memories() const override { return memories_; }
@@ -288,6 +292,7 @@ void Fake::RunQueued() {
 int Fake::LiveDrivers() { return state().drivers; }
 int Fake::LiveBlocks() { return state().blocks; }
 int Fake::LiveExecutables() { return state().executables; }
+std::thread::id Fake::LastDriverThread() { return state().last_driver_thread; }
 int Fake::Launches() { return state().launches; }
 int Fake::BlocksReused() { return state().reused; }
 

@@ -18,6 +18,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "backend/driver.h"
@@ -43,6 +44,8 @@ class Fake {
   static int LiveDrivers();
   static int LiveBlocks();
   static int LiveExecutables();
+  // Where the last driver was destroyed.
+  static std::thread::id LastDriverThread();
   static int Launches();
   // Blocks that the last launch wrote in place.
   static int BlocksReused();

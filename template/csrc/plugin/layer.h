@@ -129,6 +129,22 @@ struct Layer : generated::Defaults {
   PJRT_LAYER(Buffer_CopyRawToHostFuture);
 #endif
 
+  // transfer.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer
+  PJRT_LAYER(Client_CreateBuffersForAsyncHostToDevice);
+  PJRT_LAYER(AsyncHostToDeviceTransferManager_Destroy);
+  PJRT_LAYER(AsyncHostToDeviceTransferManager_TransferData);
+  PJRT_LAYER(AsyncHostToDeviceTransferManager_RetrieveBuffer);
+  PJRT_LAYER(AsyncHostToDeviceTransferManager_Device);
+  PJRT_LAYER(AsyncHostToDeviceTransferManager_BufferCount);
+  PJRT_LAYER(AsyncHostToDeviceTransferManager_BufferSize);
+  PJRT_LAYER(AsyncHostToDeviceTransferManager_SetBufferError);
+  PJRT_LAYER(AsyncHostToDeviceTransferManager_AddMetadata);
+#endif
+#if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_TransferLiteral
+  PJRT_LAYER(AsyncHostToDeviceTransferManager_TransferLiteral);
+#endif
+
   // executable.cc
   PJRT_LAYER(Executable_Destroy);
   PJRT_LAYER(Executable_Name);

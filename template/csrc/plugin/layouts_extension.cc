@@ -100,9 +100,6 @@ PJRT_Error* OfParameters(PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args* 
 PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next) {
   using generated::Guard;
   static PJRT_Layouts_Extension extension = {};
-  extension.base.struct_size = sizeof(PJRT_Layouts_Extension);
-  extension.base.type = PJRT_Extension_Type_Layouts;
-  extension.base.next = next;
   extension.PJRT_Layouts_MemoryLayout_Destroy = &Guard<&Destroy>::Call;
   extension.PJRT_Layouts_MemoryLayout_Serialize = &Guard<&Serialize>::Call;
   extension.PJRT_Layouts_PJRT_Client_GetDefaultLayout = &Guard<&OfClient>::Call;
@@ -116,7 +113,7 @@ PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next) {
 #if PJRT_SCAFFOLD_HAS_PJRT_Layouts_Extension_PJRT_Layouts_PJRT_Executable_GetParameterLayouts
   extension.PJRT_Layouts_PJRT_Executable_GetParameterLayouts = &Guard<&OfParameters>::Call;
 #endif
-  return &extension.base;
+  return LinkExtension(&extension, PJRT_Extension_Type_Layouts, next);
 }
 #else
 PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next) { return next; }

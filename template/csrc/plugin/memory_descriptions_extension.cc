@@ -37,12 +37,9 @@ PJRT_Error* Kind(PJRT_MemoryDescription_Kind_Args* args) {
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next) {
   using generated::Guard;
   static PJRT_MemoryDescriptions_Extension extension = {};
-  extension.base.struct_size = sizeof(PJRT_MemoryDescriptions_Extension);
-  extension.base.type = PJRT_Extension_Type_MemoryDescriptions;
-  extension.base.next = next;
   extension.PJRT_DeviceDescription_MemoryDescriptions = &Guard<&OfDevice>::Call;
   extension.PJRT_MemoryDescription_Kind = &Guard<&Kind>::Call;
-  return &extension.base;
+  return LinkExtension(&extension, PJRT_Extension_Type_MemoryDescriptions, next);
 }
 #else
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next) { return next; }

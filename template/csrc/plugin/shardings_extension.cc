@@ -38,12 +38,9 @@ PJRT_Error* OfOutputs(PJRT_Shardings_PJRT_Executable_OutputShardings_Args* args)
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next) {
   using generated::Guard;
   static PJRT_Shardings_Extension extension = {};
-  extension.base.struct_size = sizeof(PJRT_Shardings_Extension);
-  extension.base.type = PJRT_Extension_Type_Shardings;
-  extension.base.next = next;
   extension.PJRT_Shardings_PJRT_Executable_ParameterShardings = &Guard<&OfParameters>::Call;
   extension.PJRT_Shardings_PJRT_Executable_OutputShardings = &Guard<&OfOutputs>::Call;
-  return &extension.base;
+  return LinkExtension(&extension, PJRT_Extension_Type_Shardings, next);
 }
 #else
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next) { return next; }
