@@ -25,11 +25,13 @@ PJRT_KERNEL_TYPE(kC128, C128)
 #undef PJRT_KERNEL_TYPE
 
 // f(DType) for each dtype that has kernels.
+// clang-format off
 #define PJRT_KERNEL_FOR_EACH_TYPE(X)                                                              \
   X(kPred)                                                                                        \
   X(kS8)                                                                                          \
   X(kS16) X(kS32) X(kS64) X(kU8) X(kU16) X(kU32) X(kU64) X(kF16) X(kBF16) X(kF32) X(kF64) X(kC64) \
       X(kC128)
+// clang-format on
 
 // What an operation means for i1: the arithmetic of one bit that saturates.
 template <typename Op>

@@ -125,11 +125,13 @@ PJRT_KERNEL_SMALL(kF8E5M2, SmallFloat<5, 2, 15, Top::kIeee>)
 PJRT_KERNEL_SMALL(kF8E5M2FNUZ, SmallFloat<5, 2, 16, Top::kNanNegativeZero>)
 PJRT_KERNEL_SMALL(kF8E8M0FNU, SmallExponent)
 #undef PJRT_KERNEL_SMALL
+// clang-format off
 #define PJRT_KERNEL_FOR_EACH_SMALL_TYPE(X)                                                 \
   X(kS1)                                                                                   \
   X(kS2)                                                                                   \
   X(kS4) X(kU1) X(kU2) X(kU4) X(kF4E2M1FN) X(kF6E2M3FN) X(kF6E3M2FN) X(kF8E3M4) X(kF8E4M3) \
       X(kF8E4M3FN) X(kF8E4M3FNUZ) X(kF8E4M3B11FNUZ) X(kF8E5M2) X(kF8E5M2FNUZ) X(kF8E8M0FNU)
+// clang-format on
 
 struct SmallBase {
   template <typename T>
