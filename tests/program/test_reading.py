@@ -22,7 +22,7 @@ from tests.program.corpus import CASES, lower
 
 pytestmark = pytest.mark.slow  # builds the front end
 
-TARGETS = ("1.13.0", "1.16.0", "1.10.0")
+TARGETS = ("1.13.0", "1.15.0", "1.10.0")
 
 
 def artifact(lowered: Any, target: str) -> bytes:
@@ -71,6 +71,12 @@ def test_equal_to_jaxlib(name: str, target: str, program_dump: Path, tmp_path: P
         assert module.operation.verify()
         reread = bytes(_jax.mlir.serialize_portable_artifact(module, target, True))
         assert canonical(reread) == canonical(code)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_reads_what_it_prints(name: str, program_dump: Path, tmp_path: Path) -> None:
+    text = dump(program_dump, artifact(CASES[name](), TARGETS[0]), tmp_path)
+    assert dump(program_dump, text.encode(), tmp_path) == text
 
 
 def test_source_locations(program_dump: Path, tmp_path: Path) -> None:

@@ -75,6 +75,10 @@ void Cursor::Fail(std::string_view what) {
                                       std::to_string(offset()) + ": " + std::string(what));
 }
 
+void Cursor::Unsupported(std::string_view what) {
+  if (ok()) *status_ = backend::Unimplemented(std::string(what));
+}
+
 void Cursor::ExpectDone(std::string_view what) {
   if (ok() && position_ != bytes_.size())
     Fail(std::to_string(left()) + " bytes too many in " + std::string(what));

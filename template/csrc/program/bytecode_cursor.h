@@ -75,6 +75,8 @@ class Cursor {
   // Ends reading: "malformed MLIR bytecode at byte <offset>: <what>". Only the first call of a file
   // counts.
   void Fail(std::string_view what);
+  // The same for what is no damage but not read here: UNIMPLEMENTED, with this text alone.
+  void Unsupported(std::string_view what);
   // Fails unless everything was read; `what` says what the bytes are.
   void ExpectDone(std::string_view what);
 

@@ -25,6 +25,10 @@ bool ToInts(Attribute& attribute, Budget& budget, Cursor& in) {
 
 // Groups are the rows of a matrix; short ones are filled up with -1.
 bool ToRows(Attribute& attribute, Budget& budget, Cursor& in) {
+  if (attribute.As<AttributeList>() != nullptr)
+    in.Unsupported(
+        "replica_groups given by the axes of a mesh; ask for StableHLO 1.13.0, where they are "
+        "lists of devices");
   const auto* literal = attribute.As<Literal>();
   if (literal == nullptr || literal->type.rank() != 2 || !backend::IsInt(literal->type.dtype))
     return false;

@@ -1,5 +1,6 @@
 #include "program/float_bits.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -80,6 +81,23 @@ double FloatFromBits(DType dtype, uint64_t bits) {
   const double magnitude = std::ldexp(double(hidden | mantissa),
                                       (exponent == 0 ? 1 : exponent) - f.bias - f.mantissa_bits);
   return negative ? -magnitude : magnitude;
+}
+
+uint64_t FloatToBits(DType dtype, double value) {
+  if (dtype == DType::kF64) return std::bit_cast<uint64_t>(value);
+  if (dtype == DType::kF32) return std::bit_cast<uint32_t>(float(value));
+  int exponent = 0;
+  const double magnitude = std::frexp(std::fabs(value), &exponent);  // in [0.5, 1)
+  if (dtype == DType::kF8E8M0FNU) return uint64_t(exponent - 1 + 127) & 0xff;
+  const Format f = FormatOf(dtype);
+  const uint64_t sign = uint64_t{std::signbit(value)} << (f.exponent_bits + f.mantissa_bits);
+  if (magnitude == 0) return sign;
+  const int biased = std::max(exponent - 1 + f.bias, 0);  // 0: subnormal
+  const int scale = f.mantissa_bits + f.bias - std::max(biased, 1);
+  const double mantissa = std::nearbyint(std::ldexp(std::fabs(value), scale));
+  // A mantissa that is rounded up to the next power of two carries into the exponent.
+  const uint64_t hidden = biased == 0 ? 0 : uint64_t{1} << f.mantissa_bits;
+  return sign | ((uint64_t(biased) << f.mantissa_bits) + (uint64_t(mantissa) - hidden));
 }
 
 }  // namespace PJRT_PLUGIN_NS::program
