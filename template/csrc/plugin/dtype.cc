@@ -4,6 +4,7 @@
 #include <string>
 
 #include "generated/features.h"
+#include "plugin/handle.h"
 
 // X(DType enumerator, name of the PJRT_Buffer_Type) for the types that every supported API version
 // has.
@@ -90,13 +91,15 @@ std::string KnownTypes() {
 
 }  // namespace
 
-backend::Result<DType> ToDType(PJRT_Buffer_Type type, const char* function) {
-  const size_t index = size_t(type);
+backend::Result<DType> ToDType(const PJRT_Buffer_Type& type, const char* function) {
+  const int raw = Raw(type);
+  const size_t index = size_t(raw);
   if (index < kMaxTypes && kFromType[index] != kNone) return DType(kFromType[index]);
-  std::string what = type == PJRT_Buffer_Type_TOKEN ? " (token) has no bytes to move"
-                                                    : " is not an element type of this API version";
+  std::string what = raw == int(PJRT_Buffer_Type_TOKEN)
+                         ? " (token) has no bytes to move"
+                         : " is not an element type of this API version";
   return backend::InvalidArgument(std::string(function) + ": PJRT_Buffer_Type " +
-                                  std::to_string(int(type)) + what + "; there are " + KnownTypes());
+                                  std::to_string(raw) + what + "; there are " + KnownTypes());
 }
 
 PJRT_Buffer_Type ToBufferType(DType dtype) { return kToType[size_t(dtype)]; }

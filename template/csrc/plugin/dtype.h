@@ -12,7 +12,7 @@
 namespace PJRT_PLUGIN_NS::plugin {
 
 // INVALID_ARGUMENT, naming `function` and listing the types, for a type that is not in the table.
-backend::Result<backend::DType> ToDType(PJRT_Buffer_Type type, const char* function);
+backend::Result<backend::DType> ToDType(const PJRT_Buffer_Type& type, const char* function);
 
 // PJRT_Buffer_Type_INVALID when this API version has no such type.
 PJRT_Buffer_Type ToBufferType(backend::DType dtype);

@@ -84,10 +84,11 @@ Status TakeError(PJRT_Error* error) {
   return status;
 }
 
-Status MakeStatus(PJRT_Error_Code code, const char* message, size_t message_size,
+Status MakeStatus(const PJRT_Error_Code& code, const char* message, size_t message_size,
                   Status::Payloads payloads) {
-  const bool known = int(code) >= 0 && int(code) <= int(Code::kUnauthenticated);
-  return Status(known ? Code(code) : Code::kUnknown,
+  const int raw = Raw(code);
+  const bool known = raw >= 0 && raw <= int(Code::kUnauthenticated);
+  return Status(known ? Code(raw) : Code::kUnknown,
                 message == nullptr ? std::string() : std::string(message, message_size),
                 std::move(payloads));
 }
@@ -97,7 +98,7 @@ Status::Payloads ReadPayloads(const PJRT_NamedValue* values, size_t num_values) 
   const generated::StructArray<const PJRT_NamedValue> array(values, num_values);
   for (size_t i = 0; i < array.size(); ++i) {
     const PJRT_NamedValue& value = array[i];
-    if (value.type != PJRT_NamedValue_kString) continue;
+    if (Raw(value.type) != int(PJRT_NamedValue_kString)) continue;
     payloads.emplace_back(std::string(value.name, value.name_size),
                           std::string(value.string_value, value.value_size));
   }

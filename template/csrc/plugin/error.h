@@ -30,7 +30,7 @@ Status TakeError(PJRT_Error* error);
 
 // A status from what a caller passes as code and text; a code outside of the list is UNKNOWN, OK
 // stays OK.
-Status MakeStatus(PJRT_Error_Code code, const char* message, size_t message_size,
+Status MakeStatus(const PJRT_Error_Code& code, const char* message, size_t message_size,
                   Status::Payloads payloads = {});
 // The payloads among named values: the strings.
 Status::Payloads ReadPayloads(const PJRT_NamedValue* values, size_t num_values);

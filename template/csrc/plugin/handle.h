@@ -10,11 +10,22 @@
 
 #include <cassert>
 #include <cstdint>
+#include <cstring>
 
 #include "generated/config.h"
 #include "generated/pjrt_c_api.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
+
+// The number that a caller wrote into an enum of the C API, whatever it is: reading one that the
+// enum does not have directly would be undefined.
+template <typename Enum>
+int Raw(const Enum& value) {
+  static_assert(sizeof(Enum) == sizeof(int));
+  int raw;
+  std::memcpy(&raw, &value, sizeof(raw));
+  return raw;
+}
 
 // Values that memory rarely holds by chance.
 enum class Tag : uint64_t {

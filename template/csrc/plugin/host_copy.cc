@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plugin/dtype.h"
+#include "plugin/handle.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -154,7 +155,7 @@ bool IsRowMajor(const Shape& shape, std::span<const int64_t> strides) {
   return dense;
 }
 
-Result<Shape> MakeShape(PJRT_Buffer_Type type, const int64_t* dims, size_t num_dims,
+Result<Shape> MakeShape(const PJRT_Buffer_Type& type, const int64_t* dims, size_t num_dims,
                         const char* function) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN(const backend::DType dtype, ToDType(type, function));
   if (dims == nullptr && num_dims != 0) {
@@ -182,7 +183,7 @@ Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shap
   // Callers leave struct_size and the extensions of layouts unset: only the type and its members
   // count.
   if (layout == nullptr) return RowMajor(shape);
-  if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
+  if (Raw(layout->type) == int(PJRT_Buffer_MemoryLayout_Type_Tiled)) {
     if (layout->tiled.num_tiles != 0) {
       return backend::Unimplemented(std::string(function) + ": the layout has " +
                                     std::to_string(layout->tiled.num_tiles) +
@@ -191,9 +192,9 @@ Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shap
     return DenseStrides({layout->tiled.minor_to_major, layout->tiled.minor_to_major_size}, shape,
                         function);
   }
-  if (layout->type != PJRT_Buffer_MemoryLayout_Type_Strides) {
+  if (Raw(layout->type) != int(PJRT_Buffer_MemoryLayout_Type_Strides)) {
     return InvalidArgument(std::string(function) + ": the layout's type is " +
-                           std::to_string(int(layout->type)) +
+                           std::to_string(Raw(layout->type)) +
                            "; 0 (tiled) and 1 (strides) are known");
   }
   const size_t given = layout->strides.num_byte_strides;

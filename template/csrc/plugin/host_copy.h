@@ -29,7 +29,7 @@ Strides RowMajor(const backend::Shape& shape);
 bool IsRowMajor(const backend::Shape& shape, std::span<const int64_t> strides);
 
 // INVALID_ARGUMENT for a negative dimension or one byte more than memory can hold.
-backend::Result<backend::Shape> MakeShape(PJRT_Buffer_Type type, const int64_t* dims,
+backend::Result<backend::Shape> MakeShape(const PJRT_Buffer_Type& type, const int64_t* dims,
                                           size_t num_dims, const char* function);
 
 // The strides that a layout means; null means row-major. UNIMPLEMENTED for tiles.

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "plugin/handle.h"
+
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
@@ -113,7 +115,7 @@ Result<Options::Value> FromNamedValue(const PJRT_NamedValue& given, const Option
   const bool wants_bool = std::holds_alternative<bool>(spec.default_value);
   const bool wants_double = std::holds_alternative<double>(spec.default_value);
   const bool wants_text = std::holds_alternative<std::string_view>(spec.default_value);
-  switch (given.type) {
+  switch (Raw(given.type)) {
     case PJRT_NamedValue_kString:
       return FromText({given.string_value, given.value_size}, spec, where);
     case PJRT_NamedValue_kInt64:
@@ -138,7 +140,7 @@ Result<Options::Value> FromNamedValue(const PJRT_NamedValue& given, const Option
       if (wants_bool) return Options::Value(given.bool_value);
       return Refuse(spec, where, given.bool_value ? "the boolean true" : "the boolean false");
     default:
-      return Refuse(spec, where, "a value of unknown type " + std::to_string(int(given.type)));
+      return Refuse(spec, where, "a value of unknown type " + std::to_string(Raw(given.type)));
   }
 }
 

@@ -37,6 +37,18 @@ struct TransferManager : Handle<Tag::kTransferManager> {
                            "; the manager has " + std::to_string(slots.size()) + " buffers");
   }
 
+  // Before anything is sent: no byte may reach a buffer that is complete, or has failed.
+  Status CheckOpen(int index, const char* function) const {
+    PJRT_PLUGIN_RETURN_IF_ERROR(CheckIndex(index, function));
+    std::lock_guard lock(mutex);
+    return CheckOpenLocked(index, function);
+  }
+  Status CheckOpenLocked(int index, const char* function) const {
+    if (slots[index].promise.has_value()) return Status();
+    return FailedPrecondition(std::string(function) + ": buffer " + std::to_string(index) +
+                              " already has its last piece, or an error");
+  }
+
   std::shared_ptr<Client> client;
   Device* device = nullptr;
   Memory* memory = nullptr;
@@ -93,10 +105,7 @@ Status Arrive(TransferManager& manager, int index, Completion piece, bool is_las
   {
     std::lock_guard lock(manager.mutex);
     TransferManager::Slot& slot = manager.slots[index];
-    if (!slot.promise.has_value()) {
-      return FailedPrecondition(std::string(function) + ": buffer " + std::to_string(index) +
-                                " already has its last piece, or an error");
-    }
+    PJRT_PLUGIN_RETURN_IF_ERROR(manager.CheckOpenLocked(index, function));
     slot.pieces.push_back(std::move(piece));
     if (!is_last) return Status();
     promise = std::make_shared<backend::Promise>(*std::move(slot.promise));
@@ -140,7 +149,7 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferData(
   constexpr char kFunction[] = "PJRT_AsyncHostToDeviceTransferManager_TransferData";
   TransferManager& manager = *FromC(args->transfer_manager);
   PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.client->CheckProcess(kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckIndex(args->buffer_index, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckOpen(args->buffer_index, kFunction));
   const int64_t bytes = int64_t(manager.slots[args->buffer_index].shape.byte_size());
   if (args->offset < 0 || args->transfer_size < 0 || args->offset > bytes ||
       args->transfer_size > bytes - args->offset) {
@@ -216,7 +225,7 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
   constexpr char kFunction[] = "PJRT_AsyncHostToDeviceTransferManager_TransferLiteral";
   TransferManager& manager = *FromC(args->transfer_manager);
   PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.client->CheckProcess(kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckIndex(args->buffer_index, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckOpen(args->buffer_index, kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       const backend::Shape shape,
       MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
