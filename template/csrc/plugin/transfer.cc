@@ -52,8 +52,8 @@ struct TransferManager : Handle<Tag::kTransferManager> {
   std::shared_ptr<Client> client;
   Device* device = nullptr;
   Memory* memory = nullptr;
-  mutable std::mutex
-      mutex;  // guards what changes in the slots; shapes, blocks and their number are constant
+  // Guards what changes in the slots; shapes, blocks and their number are constant.
+  mutable std::mutex mutex;
   std::vector<Slot> slots;
 };
 PJRT_PLUGIN_HANDLE(PJRT_AsyncHostToDeviceTransferManager, TransferManager)
