@@ -1,11 +1,11 @@
-// The kernels for x86-64 CPUs with AVX2, FMA and F16C (from about 2013 on).
+// The kernels for x86-64 CPUs with AVX2 and FMA (from about 2013 on).
 
 #include "reference/kernels/isa/region.h"
 #include "reference/kernels/isa/tables.h"
 
 #if defined(__x86_64__)
 
-PJRT_KERNEL_REGION_BEGIN("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")
+PJRT_KERNEL_REGION_BEGIN("avx2,fma,bmi,bmi2,popcnt")
 namespace PJRT_PLUGIN_NS::reference::kernels::avx2 {
 
 inline constexpr DTypeSet kTypes = kPredTypes | kIntegerTypes | kFloatTypes | kComplexTypes;

@@ -5,9 +5,7 @@
 
 #if defined(__x86_64__)
 
-PJRT_KERNEL_REGION_BEGIN(
-    "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,prefer-vector-width="
-    "512")
+PJRT_KERNEL_REGION_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,popcnt")
 namespace PJRT_PLUGIN_NS::reference::kernels::avx512 {
 
 // What programs spend their time in; for the rest AVX2's kernels are as good, and every instance

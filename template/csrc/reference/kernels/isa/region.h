@@ -19,12 +19,8 @@
 
 #include "reference/kernels/kernel_table.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
+// Every feature that a region names must be one that kernel_table.cc asks the CPU for. Both
+// compilers must know its name: clang ignores the whole list when it does not know a word of it.
 #define PJRT_KERNEL_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define PJRT_KERNEL_REGION_BEGIN(isa) \
