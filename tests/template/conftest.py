@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.rendering import Answers, Renderer, label
-from tests.template.matrix import MATRIX
+from tests.support.rendering import Answers, Renderer
+from tests.template.matrix import MATRIX, params
 
 
-@pytest.fixture(params=MATRIX, ids=label, scope="module")
+@pytest.fixture(params=params(MATRIX), scope="module")
 def answers(request: pytest.FixtureRequest) -> Answers:
     """Each set of answers of the matrix."""
     chosen: Answers = request.param

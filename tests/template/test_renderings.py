@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.rendering import ROOT, Answers, Renderer, files, label
-from tests.template.matrix import MATRIX
+from tests.support.rendering import ROOT, Answers, Renderer, files
+from tests.template.matrix import MATRIX, params
 
 BIN = Path(sys.executable).parent
 CPP = {".h", ".cc", ".inl", ".inc"}
@@ -37,8 +37,8 @@ _checked: set[str] = set()
 
 def given(question: str) -> pytest.MarkDecorator:
     """Only those renderings for which the question was answered."""
-    chosen = [answers for answers in MATRIX if question in answers]
-    return pytest.mark.parametrize("answers", chosen, ids=label, indirect=True)
+    chosen = params(answers for answers in MATRIX if question in answers)
+    return pytest.mark.parametrize("answers", chosen, indirect=True)
 
 
 def text_files(tree: Path) -> dict[str, str]:

@@ -1,6 +1,6 @@
-#include <string>
-
 #include "vendor/driver/compiler.h"
+
+#include <string>
 
 namespace PJRT_PLUGIN_NS::vendor {
 

@@ -1,6 +1,6 @@
-#include <string>
-
 #include "vendor/driver/device.h"
+
+#include <string>
 
 namespace PJRT_PLUGIN_NS::vendor {
 namespace {

@@ -1,11 +1,11 @@
-#include <utility>
-
 #include "vendor/driver/driver.h"
+
+#include <utility>
 
 namespace PJRT_PLUGIN_NS::vendor {
 
 // VENDOR: the options of your device. Each is also read from the environment, here
-// MYCHIP_NUM_DEVICES for a plugin named mychip; types and ranges are checked before Create sees the
+// ACME_NUM_DEVICES for a plugin named acme; types and ranges are checked before Create sees the
 // values.
 std::span<const backend::OptionSpec> DriverOptionSpecs() {
   static constexpr backend::OptionSpec kSpecs[] = {

@@ -1,8 +1,8 @@
+#include "vendor/driver/memory.h"
+
 #include <algorithm>
 #include <new>
 #include <string>
-
-#include "vendor/driver/memory.h"
 
 namespace PJRT_PLUGIN_NS::vendor {
 namespace {

@@ -1,9 +1,9 @@
+#include "vendor/driver/stream.h"
+
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <utility>
-
-#include "vendor/driver/stream.h"
 
 namespace PJRT_PLUGIN_NS::vendor {
 namespace {
