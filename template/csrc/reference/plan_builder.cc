@@ -297,9 +297,13 @@ bool PlanBuilder::IsInPlace(BufferId operand, BufferId result, int position) con
 Status PlanBuilder::LowerOps(const Block& block) {
   for (const auto& op : block.ops) {
     if (op->code == OpCode::kReturn) break;
-    for (const auto& result : op->results)
-      if (result->type.is_tensor() && !result->type.is_static())
+    for (const auto& result : op->results) {
+      if (!result->type.is_tensor()) continue;
+      if (!result->type.is_static())
         return Unsupported(*op, "a result has a dynamic dimension; only static shapes can be run");
+      if (result->type.rank() > kernels::kMaxCopyRank)
+        return Unsupported(*op, "a result has more than 32 dimensions");
+    }
     bool pending_reshape = op->code == OpCode::kReshape && fusion_.IsPending(op->operands[0]);
     if (IsElementwise(*op) || op->code == OpCode::kIota || pending_reshape) {
       PJRT_PLUGIN_RETURN_IF_ERROR(fusion_.Add(*op));
@@ -336,10 +340,11 @@ Result<Plan> PlanBuilder::Build() {
 Status PlanBuilder::BindArguments(const program::Function& main) {
   for (size_t i = 0; i < main.body.arguments.size(); ++i) {
     const Value* value = main.body.arguments[i].get();
-    if (!value->type.is_tensor() || !value->type.is_static())
-      return backend::Unimplemented("argument " + std::to_string(i) + " of the program is " +
-                                    program::ToString(value->type) +
-                                    ": only tensors of static shape can be passed");
+    if (!value->type.is_tensor() || !value->type.is_static() ||
+        value->type.rank() > kernels::kMaxCopyRank)
+      return backend::Unimplemented(
+          "argument " + std::to_string(i) + " of the program is " + program::ToString(value->type) +
+          ": only tensors of static shape and at most 32 dimensions can be passed");
     PJRT_PLUGIN_ASSIGN_OR_RETURN(
         std::optional<Split> split,
         SplitOf(module_, partitioning_, main.argument_attributes, i, value->type));

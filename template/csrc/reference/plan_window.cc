@@ -168,16 +168,22 @@ Status LowerReduceWindow(PlanBuilder& b, const Op& op) {
     offsets = std::move(longer);
   }
   const bool in_place = count == 1 && body.tape->CanShare(0, 0);
-  for (size_t k = 0; k < count; ++k) arrays.out.push_back(b.NewResult(op.result(k)));
+  // A tape that must not write over its inputs gets arrays of its own, which are copied back.
+  std::vector<BufferId> made;
+  for (size_t k = 0; k < count; ++k) {
+    arrays.out.push_back(b.NewResult(op.result(k)));
+    if (!in_place) made.push_back(b.NewTemp(op.type(k).byte_size()));
+  }
+  Uses uses = arrays.Touched();
+  uses.writes.insert(uses.writes.end(), made.begin(), made.end());
   const int64_t elements = op.type().num_elements();
   b.AddFlops(double(elements) * double(offsets.size()));
-  b.Emit(op, arrays.Touched(), [=, tape = body.tape](const Frame& frame) {
+  b.Emit(op, std::move(uses), [=, tape = body.tape](const Frame& frame) {
     const int64_t grain = std::max<int64_t>(256, (int64_t{1} << 17) / int64_t(offsets.size()));
     frame.pool->ParallelFor(elements, grain, [&](int64_t begin, int64_t end) {
       std::vector<const void*> in(2 * count);
       for (const Place& place : arrays.captured) in.push_back(place.At(frame));
       std::vector<void*> out(count);
-      std::vector<std::vector<std::byte>> made(count);
       constexpr int64_t kBlock = 256;
       for (int64_t first = begin; first < end; first += kBlock) {
         const int64_t last = std::min(first + kBlock, end);
@@ -186,19 +192,16 @@ Status LowerReduceWindow(PlanBuilder& b, const Op& op) {
           const size_t bytes = size_t(arrays.bytes[k]);
           kernels::Kernels().fill[kernels::SizeIndex(bytes)](
               arrays.init[k].At(frame), result + first * arrays.bytes[k], last - first);
-          in[k] = out[k] = result;
-          if (!in_place) {
-            made[k].resize(size_t(kBlock) * bytes);
-            // Element `first` of the tape's output is the first of the block.
-            out[k] = made[k].data() - first * arrays.bytes[k];
-          }
+          in[k] = result;
+          out[k] = in_place ? result : frame.At(made[k]);
         }
         for (int64_t offset : offsets) {
           for (size_t k = 0; k < count; ++k)
             in[count + k] = arrays.in[k].At(frame) + offset * arrays.bytes[k];
           tape->Run(in.data(), out.data(), first, last);
           for (size_t k = 0; k < count && !in_place; ++k)
-            std::memcpy(arrays.out[k].At(frame) + first * arrays.bytes[k], made[k].data(),
+            std::memcpy(arrays.out[k].At(frame) + first * arrays.bytes[k],
+                        frame.At(made[k]) + first * arrays.bytes[k],
                         size_t((last - first) * arrays.bytes[k]));
         }
       }
