@@ -18,7 +18,7 @@ demo: ## Render the default plugin, build its wheel and run JAX on it
 
 test: lint test-fast test-slow ## All of this project's tests
 
-test-fast: env ## The tests that compile nothing: a minute
+test-fast: env ## The tests that build no plugin: two minutes
 	$(PYTEST) -m "not slow" -n auto --dist loadgroup
 
 test-slow: env ## The tests that build plugins and run them on JAX

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -22,8 +21,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(home)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = home.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(home / "site")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--target", str(home / "site"), str(wheel)], check=True)
     return home / "site"
 
 
