@@ -1,0 +1,6 @@
+{
+  global:
+    GetPjrtApi;
+  local:
+    *;
+};

@@ -1,0 +1,72 @@
+# The helpers with which every folder of csrc describes itself.
+
+# pjrt_plugin_library(<name> [SOURCES <file>...] [DEPS <name>...] [LIBRARIES <library>...])
+#
+# A static library pjrt_<name> (an interface library when there are no sources). DEPS are folders' libraries, named
+# without the prefix; LIBRARIES are anything that target_link_libraries takes.
+function(pjrt_plugin_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBRARIES")
+  _pjrt_refuse_unknown(pjrt_plugin_library ${name} "${arg_UNPARSED_ARGUMENTS}")
+  list(TRANSFORM arg_DEPS PREPEND pjrt_)
+  if(arg_SOURCES)
+    add_library(pjrt_${name} STATIC ${arg_SOURCES})
+    set(scope PUBLIC)
+  else()
+    add_library(pjrt_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(pjrt_${name} ${scope} "${PROJECT_SOURCE_DIR}/csrc")
+  target_link_libraries(pjrt_${name} ${scope} pjrt_flags ${arg_DEPS} ${arg_LIBRARIES})
+endfunction()
+
+# pjrt_plugin_test(<name> SOURCES <file>... [DEPS <name>...] [LIBRARIES <library>...] [DEFINES <macro>...])
+#
+# A test program, run by ctest; nothing unless PJRT_PLUGIN_BUILD_TESTS is on.
+function(pjrt_plugin_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBRARIES;DEFINES")
+  _pjrt_refuse_unknown(pjrt_plugin_test ${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT PJRT_PLUGIN_BUILD_TESTS)
+    return()
+  endif()
+  list(TRANSFORM arg_DEPS PREPEND pjrt_)
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/csrc")
+  target_link_libraries(${name} PRIVATE pjrt_flags ${arg_DEPS} ${arg_LIBRARIES})
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINES})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+# pjrt_plugin_module(SOURCES <file>... DEPS <name>...)
+#
+# The plugin itself: the shared library that frameworks load. It exports GetPjrtApi and nothing else.
+function(pjrt_plugin_module)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;DEPS")
+  _pjrt_refuse_unknown(pjrt_plugin_module "" "${arg_UNPARSED_ARGUMENTS}")
+  list(TRANSFORM arg_DEPS PREPEND pjrt_)
+  add_library(${PJRT_PLUGIN_LIBRARY} SHARED ${arg_SOURCES})
+  target_link_libraries(${PJRT_PLUGIN_LIBRARY} PRIVATE pjrt_flags ${arg_DEPS})
+  target_include_directories(${PJRT_PLUGIN_LIBRARY} PRIVATE "${PROJECT_SOURCE_DIR}/csrc")
+  set_target_properties(${PJRT_PLUGIN_LIBRARY} PROPERTIES PREFIX "" SUFFIX ".so")
+  set(exports "${PROJECT_SOURCE_DIR}/cmake/exports")
+  if(APPLE)
+    target_link_options(${PJRT_PLUGIN_LIBRARY} PRIVATE
+                        "LINKER:-exported_symbols_list,${exports}.apple" "LINKER:-dead_strip")
+    set(exports "${exports}.apple")
+  else()
+    target_link_options(${PJRT_PLUGIN_LIBRARY} PRIVATE "LINKER:--version-script=${exports}.gnu"
+                        "LINKER:--gc-sections")
+    if(NOT PJRT_PLUGIN_SANITIZE)  # the sanitizers' symbols come from the program
+      target_link_options(${PJRT_PLUGIN_LIBRARY} PRIVATE "LINKER:--no-undefined")
+    endif()
+    set(exports "${exports}.gnu")
+  endif()
+  set_target_properties(${PJRT_PLUGIN_LIBRARY} PROPERTIES LINK_DEPENDS "${exports}")
+  install(TARGETS ${PJRT_PLUGIN_LIBRARY} LIBRARY DESTINATION . COMPONENT plugin)
+endfunction()
+
+function(_pjrt_refuse_unknown helper name unknown)
+  if(unknown)
+    message(FATAL_ERROR "${helper}(${name}): unknown arguments: ${unknown}")
+  endif()
+endfunction()

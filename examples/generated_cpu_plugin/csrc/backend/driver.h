@@ -1,0 +1,67 @@
+#ifndef BACKEND_DRIVER_H_
+#define BACKEND_DRIVER_H_
+
+// Driver: everything behind one PJRT client. This folder is what a vendor implements; csrc/plugin
+// makes the whole PJRT C API out of it. The four functions at the end are the way in:
+// csrc/vendor/backend.cc defines them.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backend/compiler.h"
+#include "backend/device.h"
+#include "backend/options.h"
+#include "backend/status.h"
+#include "generated/config.h"
+
+namespace PJRT_PLUGIN_NS::backend {
+
+// The key-value store through which the processes of one job find each other. Only there when
+// num_processes > 1.
+struct KeyValueStore {
+  std::function<Status(std::string_view key, std::string_view value)> put;
+  std::function<Result<std::string>(std::string_view key, int timeout_ms)> get;
+};
+
+struct DriverOptions {
+  Options options;  // one value for each of DriverOptionSpecs()
+  int process_index = 0;
+  int num_processes = 1;
+  KeyValueStore store;
+};
+
+// Destroyed after the last buffer and executable of its client, on whichever thread lets go of
+// that, though never on one that is running a callback of a Completion. Work that was queued before
+// is finished, or dropped, by the destructor.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+
+  // Version of the runtime or firmware, for people and for cache keys: "acme runtime 1.4.2".
+  virtual std::string_view platform_version() const = 0;
+  // All devices of all processes, by ascending id. Constant for the life of the driver.
+  virtual std::span<Device* const> devices() const = 0;
+  // The memories of this process's devices.
+  virtual std::span<Memory* const> memories() const = 0;
+  virtual Compiler& compiler() = 0;
+};
+
+// ---- Defined by csrc/vendor/backend.cc ----
+
+// Called once a process, by PJRT_Plugin_Initialize, before any client. Quick, and without touching
+// a device.
+Status InitializePlugin();
+// What programs may be written in. Asked before there is a client.
+StablehloRange StablehloVersions();
+// The options that CreateDriver understands.
+std::span<const OptionSpec> DriverOptionSpecs();
+// Called for each client. UNAVAILABLE when there is no device; the message says what was looked for
+// and where.
+Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions& options);
+
+}  // namespace PJRT_PLUGIN_NS::backend
+
+#endif  // BACKEND_DRIVER_H_

@@ -1,0 +1,42 @@
+#ifndef BACKEND_STREAM_H_
+#define BACKEND_STREAM_H_
+
+// Stream: moves bytes to, from and inside a device's memories.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "backend/completion.h"
+#include "backend/memory.h"
+#include "generated/config.h"
+
+namespace PJRT_PLUGIN_NS::backend {
+
+// A part of a block. Keeps the block alive while the work that names it is under way.
+struct Region {
+  std::shared_ptr<Allocation> block;
+  size_t offset = 0;  // bytes
+  size_t bytes = 0;
+};
+
+// Each call queues one copy and returns at once, or does the copy at once: both are right. The copy
+// starts when all of `after` are ready; when one of them failed it does not start, and fails with
+// that failure. Host memory is the caller's and stays valid until the returned completion is ready.
+// Any member may be called from any thread; copies that are not ordered by `after` may run in any
+// order.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  virtual Completion CopyFromHost(const void* host, Region to,
+                                  std::span<const Completion> after) = 0;
+  virtual Completion CopyToHost(Region from, void* host, std::span<const Completion> after) = 0;
+  // Between two blocks of any memories of the client, of the same or of different devices. Same
+  // size on both sides.
+  virtual Completion Copy(Region from, Region to, std::span<const Completion> after) = 0;
+};
+
+}  // namespace PJRT_PLUGIN_NS::backend
+
+#endif  // BACKEND_STREAM_H_

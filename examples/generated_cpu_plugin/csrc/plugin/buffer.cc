@@ -1,0 +1,213 @@
+#include "plugin/buffer.h"
+
+#include <cstdint>
+#include <string>
+
+#include "plugin/dtype.h"
+#include "plugin/layer.h"
+
+namespace PJRT_PLUGIN_NS::plugin {
+namespace {
+
+// Finished readings are dropped from the list when it has grown to this.
+constexpr size_t kManyUses = 8;
+
+void DropFinished(std::vector<Completion>* uses) {
+  std::erase_if(*uses, [](const Completion& use) { return use.IsReady(); });
+}
+
+}  // namespace
+
+Result<Buffer::Use> Buffer::Read(const char* function) {
+  std::lock_guard lock(mutex_);
+  if (block_ == nullptr) {
+    if (deleted_) return DeletedError(function);
+    return ready.status();
+  }
+  starting_uses_.fetch_add(1, std::memory_order_relaxed);
+  return Use(this, block_);
+}
+
+void Buffer::Use::End(const Completion& done) {
+  Buffer* buffer = std::exchange(buffer_, nullptr);
+  if (!done.IsReady()) {
+    std::lock_guard lock(buffer->mutex_);
+    if (buffer->uses_.size() >= kManyUses) DropFinished(&buffer->uses_);
+    buffer->uses_.push_back(done);
+  }
+  buffer->starting_uses_.fetch_sub(1, std::memory_order_release);
+}
+
+bool Buffer::Donate(Donation* donation) {
+  if (!donatable_) return false;
+  std::lock_guard lock(mutex_);
+  if (block_ == nullptr || external_references_ != 0 ||
+      starting_uses_.load(std::memory_order_acquire) != 0) {
+    return false;
+  }
+  donation->block = std::move(block_);
+  donation->uses = std::move(uses_);
+  block_ = nullptr;
+  uses_.clear();
+  deleted_ = true;
+  return true;
+}
+
+void Buffer::TakeBack(Donation donation) {
+  std::lock_guard lock(mutex_);
+  block_ = std::move(donation.block);
+  uses_ = std::move(donation.uses);
+  deleted_ = false;
+}
+
+void Buffer::Delete() {
+  Block last;  // freed after the lock
+  std::lock_guard lock(mutex_);
+  if (external_references_ != 0 && block_ != nullptr) {
+    external_block_ = std::move(block_);
+  } else {
+    last = std::move(block_);
+  }
+  block_ = nullptr;
+  deleted_ = true;
+}
+
+bool Buffer::IsDeleted() const {
+  std::lock_guard lock(mutex_);
+  return deleted_;
+}
+
+Status Buffer::AddExternalReference(const char* function) {
+  std::lock_guard lock(mutex_);
+  if (block_ == nullptr) return deleted_ ? DeletedError(function) : ready.status();
+  ++external_references_;
+  return Status();
+}
+
+Status Buffer::DropExternalReference(const char* function) {
+  Block last;  // freed after the lock
+  std::lock_guard lock(mutex_);
+  if (external_references_ == 0) {
+    return InvalidArgument(std::string(function) + ": the buffer has no external reference");
+  }
+  if (--external_references_ == 0) last = std::move(external_block_);
+  return Status();
+}
+
+Result<void*> Buffer::Address(const char* function) const {
+  std::lock_guard lock(mutex_);
+  const Block& block = block_ != nullptr ? block_ : external_block_;
+  if (block != nullptr) return block->address();
+  if (deleted_) return DeletedError(function);
+  return ready.status();
+}
+
+Status Buffer::DeletedError(const char* function) const {
+  return InvalidArgument(std::string(function) +
+                         ": the buffer has been deleted or donated; its contents are gone");
+}
+
+Buffer* NewErrorBuffer(std::shared_ptr<Client> client, Device* device, Memory* memory,
+                       backend::Shape shape, Status status) {
+  return new Buffer(std::move(client), device, memory, std::move(shape), nullptr,
+                    Completion(std::move(status)));
+}
+
+PJRT_Error* Layer::Buffer_Destroy(PJRT_Buffer_Destroy_Args* args) {
+  delete FromC(args->buffer);
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_ElementType(PJRT_Buffer_ElementType_Args* args) {
+  args->type = ToBufferType(FromC(args->buffer)->shape.dtype);
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_Dimensions(PJRT_Buffer_Dimensions_Args* args) {
+  const std::vector<int64_t>& dims = FromC(args->buffer)->shape.dims;
+  args->dims = dims.data();
+  args->num_dims = dims.size();
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args* args) {
+  const std::vector<int64_t>& dims = FromC(args->buffer)->shape.dims;
+  args->unpadded_dims = dims.data();
+  args->num_dims = dims.size();
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args* args) {
+  args->dynamic_dim_indices = nullptr;
+  args->num_dynamic_dims = 0;
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args* args) {
+  args->on_device_size_in_bytes = FromC(args->buffer)->shape.byte_size();
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_Device(PJRT_Buffer_Device_Args* args) {
+  args->device = ToC(FromC(args->buffer)->device);
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_Memory(PJRT_Buffer_Memory_Args* args) {
+  args->memory = ToC(FromC(args->buffer)->memory);
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_Delete(PJRT_Buffer_Delete_Args* args) {
+  FromC(args->buffer)->Delete();
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args* args) {
+  args->is_deleted = FromC(args->buffer)->IsDeleted();
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args* args) {
+  // True lets frameworks look at the memory itself. Arrays are row-major here, external references
+  // keep the memory in place, and a donation leaves an array alone that has any.
+  args->is_on_cpu = FromC(args->buffer)->memory->host_accessible;
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args* args) {
+  const Buffer* buffer = FromC(args->buffer);
+  args->event =
+      NewEvent(buffer->IsDeleted() ? Completion(buffer->DeletedError("PJRT_Buffer_ReadyEvent"))
+                                   : buffer->ready);
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args* args) {
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(void* address,
+                                 FromC(args->buffer)->Address("PJRT_Buffer_UnsafePointer"));
+  args->buffer_pointer = reinterpret_cast<uintptr_t>(address);
+  return nullptr;
+}
+
+PJRT_Error* Layer::Buffer_IncreaseExternalReferenceCount(
+    PJRT_Buffer_IncreaseExternalReferenceCount_Args* args) {
+  return MakeError(
+      FromC(args->buffer)->AddExternalReference("PJRT_Buffer_IncreaseExternalReferenceCount"));
+}
+
+PJRT_Error* Layer::Buffer_DecreaseExternalReferenceCount(
+    PJRT_Buffer_DecreaseExternalReferenceCount_Args* args) {
+  return MakeError(
+      FromC(args->buffer)->DropExternalReference("PJRT_Buffer_DecreaseExternalReferenceCount"));
+}
+
+PJRT_Error* Layer::Buffer_OpaqueDeviceMemoryDataPointer(
+    PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args* args) {
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
+      args->device_memory_ptr,
+      FromC(args->buffer)->Address("PJRT_Buffer_OpaqueDeviceMemoryDataPointer"));
+  return nullptr;
+}
+
+}  // namespace PJRT_PLUGIN_NS::plugin

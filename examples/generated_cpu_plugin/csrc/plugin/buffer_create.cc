@@ -1,0 +1,263 @@
+// Functions that make buffers out of something else than buffers.
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "plugin/buffer.h"
+#include "plugin/host_copy.h"
+#include "plugin/layer.h"
+
+namespace PJRT_PLUGIN_NS::plugin {
+namespace {
+
+// Below this many bytes a copy is cheaper than keeping the caller's memory alive.
+constexpr size_t kWorthSharing = 16 << 10;
+
+struct Place {
+  Device* device;
+  Memory* memory;
+};
+
+// Callers name a memory, or a device whose default memory is meant.
+Result<Place> ResolvePlace(const Client* client, PJRT_Device* c_device, PJRT_Memory* c_memory,
+                           const char* function) {
+  Device* device = FromC(c_device);
+  Memory* memory = FromC(c_memory);
+  if (memory != nullptr) {
+    if (memory->client != client) {
+      return InvalidArgument(std::string(function) + ": the memory belongs to another client");
+    }
+    // A device that is named too says on which of several the buffer is.
+    return Place{device != nullptr ? device : memory->devices.front(), memory};
+  }
+  if (device == nullptr) {
+    return InvalidArgument(std::string(function) +
+                           ": device and memory are both null; name one of them");
+  }
+  if (device->client != client) {
+    return InvalidArgument(std::string(function) + ": the device belongs to another client");
+  }
+  if (!device->addressable) {
+    return InvalidArgument(std::string(function) + ": device " +
+                           std::to_string(device->impl->info().id) +
+                           " belongs to another process; only that one can place arrays on it");
+  }
+  return Place{device, device->memories().front()};
+}
+
+// Arrays are row-major in every memory.
+Status CheckDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, const backend::Shape& shape,
+                         const char* function) {
+  if (layout == nullptr) return Status();
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(const Strides strides, LayoutStrides(layout, shape, function));
+  if (IsRowMajor(shape, strides)) return Status();
+  return Unimplemented(std::string(function) +
+                       ": device_layout is not row-major; this plugin keeps arrays row-major");
+}
+
+// Gives `block` back to its caller when the last user lets go of it.
+Block NotifyWhenFreed(Block block, backend::Promise promise) {
+  backend::Allocation* address = block.get();
+  auto held = std::make_shared<backend::Promise>(std::move(promise));
+  return Block(address, [block = std::move(block), held](backend::Allocation*) mutable {
+    block.reset();
+    held->Set(Status());
+  });
+}
+
+struct HostBuffer {
+  Client* client;
+  Place place;
+  backend::Shape shape;
+  const void* data;
+  Strides strides;
+  bool row_major;
+  PJRT_HostBufferSemantics semantics;
+};
+
+// A buffer, and when the caller may have its memory back.
+struct Created {
+  std::unique_ptr<Buffer> buffer;
+  Completion host_done;
+};
+
+Result<HostBuffer> ReadArgs(const PJRT_Client_BufferFromHostBuffer_Args& args) {
+  constexpr char kFunction[] = "PJRT_Client_BufferFromHostBuffer";
+  HostBuffer host = {};
+  host.client = FromC(args.client);
+  PJRT_PLUGIN_RETURN_IF_ERROR(host.client->CheckProcess(kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(host.place,
+                               ResolvePlace(host.client, args.device, args.memory, kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(host.shape,
+                               MakeShape(args.type, args.dims, args.num_dims, kFunction));
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckDeviceLayout(args.device_layout, host.shape, kFunction));
+  host.data = args.data;
+  host.semantics = args.host_buffer_semantics;
+  host.row_major = true;
+  if (args.byte_strides != nullptr && args.num_byte_strides != 0) {
+    if (args.num_byte_strides != args.num_dims) {
+      return InvalidArgument(std::string(kFunction) + ": there are " +
+                             std::to_string(args.num_byte_strides) + " byte strides for " +
+                             std::to_string(args.num_dims) + " dimensions");
+    }
+    host.strides.assign(args.byte_strides, args.byte_strides + args.num_byte_strides);
+    host.row_major = IsRowMajor(host.shape, host.strides);
+  }
+  if (host.data == nullptr && host.shape.byte_size() != 0) {
+    return InvalidArgument(std::string(kFunction) + ": data is null, but the array has " +
+                           std::to_string(host.shape.byte_size()) + " bytes");
+  }
+  return host;
+}
+
+Created Make(HostBuffer& host, Block block, Completion ready, Completion host_done,
+             bool donatable = true) {
+  return {std::make_unique<Buffer>(host.client->shared_from_this(), host.place.device,
+                                   host.place.memory, std::move(host.shape), std::move(block),
+                                   std::move(ready), donatable),
+          std::move(host_done)};
+}
+
+// Null where the memory does not use foreign addresses.
+std::unique_ptr<Created> TryShare(HostBuffer& host, size_t bytes) {
+  const bool is_mutable = host.semantics == PJRT_HostBufferSemantics_kMutableZeroCopy;
+  if (!is_mutable && host.semantics != PJRT_HostBufferSemantics_kImmutableZeroCopy) return nullptr;
+  if (!host.row_major || bytes < kWorthSharing) return nullptr;
+  Result<Block> wrapped = host.place.memory->impl->Wrap(const_cast<void*>(host.data), bytes);
+  if (!wrapped.ok()) return nullptr;
+  auto [released, promise] = backend::MakeCompletion();
+  // What the caller calls immutable is never donated: a launch would write to it.
+  return std::make_unique<Created>(Make(host,
+                                        NotifyWhenFreed(*std::move(wrapped), std::move(promise)),
+                                        Completion(), released, is_mutable));
+}
+
+void CopyRowMajor(const HostBuffer& host, size_t bytes, void* to) {
+  if (host.row_major) {
+    std::memcpy(to, host.data, bytes);
+  } else {
+    CopyStrided(host.shape.dims, DTypeBytes(host.shape.dtype), host.data, host.strides, to,
+                RowMajor(host.shape));
+  }
+}
+
+Result<Created> FromHost(HostBuffer host) {
+  const size_t bytes = host.shape.byte_size();
+  if (std::unique_ptr<Created> shared = TryShare(host, bytes)) return std::move(*shared);
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, host.place.memory->impl->Allocate(bytes));
+  if (bytes == 0) return Make(host, std::move(block), Completion(), Completion());
+  if (host.place.memory->host_accessible) {
+    CopyRowMajor(host, bytes, block->address());
+    return Make(host, std::move(block), Completion(), Completion());
+  }
+  backend::Stream& stream = host.place.device->impl->stream();
+  const backend::Region to = {block, 0, bytes};
+  if (host.row_major && host.semantics != PJRT_HostBufferSemantics_kImmutableOnlyDuringCall) {
+    Completion copied = stream.CopyFromHost(host.data, to, {});
+    return Make(host, std::move(block), copied, copied);
+  }
+  // The caller's memory is free when this returns; the copy of it lives until the transfer ends.
+  std::shared_ptr<std::byte[]> staging(new std::byte[bytes]);
+  CopyRowMajor(host, bytes, staging.get());
+  Completion copied = stream.CopyFromHost(staging.get(), to, {});
+  if (!copied.IsReady()) copied.OnReady([staging](const Status&) {});
+  return Make(host, std::move(block), std::move(copied), Completion());
+}
+
+// A block of somebody else's memory that calls back when it is no longer used.
+struct ViewArgs {
+  void* address;
+  void (*on_delete)(void* address, void* user_arg);
+  void* user_arg;
+};
+
+Block CallWhenFreed(Block block, ViewArgs view) {
+  backend::Allocation* address = block.get();
+  return Block(address, [block = std::move(block), view](backend::Allocation*) mutable {
+    block.reset();
+    if (view.on_delete != nullptr) view.on_delete(view.address, view.user_arg);
+  });
+}
+
+}  // namespace
+
+PJRT_Error* Layer::Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* args) {
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(HostBuffer host, ReadArgs(*args));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Created created, FromHost(std::move(host)));
+  args->done_with_host_buffer = NewEvent(std::move(created.host_done));
+  args->buffer = ToC(created.buffer.release());
+  return nullptr;
+}
+
+PJRT_Error* Layer::Client_CreateViewOfDeviceBuffer(
+    PJRT_Client_CreateViewOfDeviceBuffer_Args* args) {
+  constexpr char kFunction[] = "PJRT_Client_CreateViewOfDeviceBuffer";
+  Client* client = FromC(args->client);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(client->CheckProcess(kFunction));
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateViewOfDeviceBuffer_Args_memory
+  PJRT_Memory* const memory = args->memory;
+#else
+  PJRT_Memory* const memory = nullptr;
+#endif
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(const Place place,
+                                 ResolvePlace(client, args->device, memory, kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
+      backend::Shape shape, MakeShape(args->element_type, args->dims, args->num_dims, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckDeviceLayout(args->layout, shape, kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
+      Block block, place.memory->impl->Wrap(args->device_buffer_ptr, shape.byte_size()));
+  const ViewArgs view = {args->device_buffer_ptr, args->on_delete_callback,
+                         args->on_delete_callback_arg};
+  args->buffer =
+      ToC(new Buffer(client->shared_from_this(), place.device, place.memory, std::move(shape),
+                     CallWhenFreed(std::move(block), view), Completion(), /*donatable=*/false));
+  return nullptr;
+}
+
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateUninitializedBuffer
+PJRT_Error* Layer::Client_CreateUninitializedBuffer(
+    PJRT_Client_CreateUninitializedBuffer_Args* args) {
+  constexpr char kFunction[] = "PJRT_Client_CreateUninitializedBuffer";
+  Client* client = FromC(args->client);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(client->CheckProcess(kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(const Place place,
+                                 ResolvePlace(client, args->device, args->memory, kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
+      backend::Shape shape,
+      MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckDeviceLayout(args->shape_layout, shape, kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Block block, place.memory->impl->Allocate(shape.byte_size()));
+  args->buffer = ToC(new Buffer(client->shared_from_this(), place.device, place.memory,
+                                std::move(shape), std::move(block), Completion()));
+  return nullptr;
+}
+#endif
+
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateErrorBuffer
+PJRT_Error* Layer::Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args* args) {
+  constexpr char kFunction[] = "PJRT_Client_CreateErrorBuffer";
+  Client* client = FromC(args->client);
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(const Place place,
+                                 ResolvePlace(client, nullptr, args->memory, kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
+      backend::Shape shape,
+      MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
+  Status::Payloads payloads;
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateErrorBuffer_Args_payload
+  payloads = ReadPayloads(args->payload, args->num_payload);
+#endif
+  Status status = MakeStatus(args->error_code, args->error_message, args->error_message_size,
+                             std::move(payloads));
+  if (status.ok()) {
+    return MakeError(
+        InvalidArgument(std::string(kFunction) + ": error_code is OK; give the code of a failure"));
+  }
+  args->buffer = ToC(NewErrorBuffer(client->shared_from_this(), place.device, place.memory,
+                                    std::move(shape), std::move(status)));
+  return nullptr;
+}
+#endif
+
+}  // namespace PJRT_PLUGIN_NS::plugin

@@ -1,0 +1,68 @@
+#include "plugin/event.h"
+
+#include <string>
+#include <utility>
+
+#include "plugin/error.h"
+#include "plugin/layer.h"
+
+namespace PJRT_PLUGIN_NS::plugin {
+
+PJRT_Error* Layer::Event_Destroy(PJRT_Event_Destroy_Args* args) {
+  delete FromC(args->event);
+  return nullptr;
+}
+
+PJRT_Error* Layer::Event_IsReady(PJRT_Event_IsReady_Args* args) {
+  args->is_ready = FromC(args->event)->completion.IsReady();
+  return nullptr;
+}
+
+PJRT_Error* Layer::Event_Error(PJRT_Event_Error_Args* args) {
+  const Completion& completion = FromC(args->event)->completion;
+  if (!completion.IsReady()) {
+    return MakeError(FailedPrecondition(
+        "PJRT_Event_Error: the event is not ready yet; await it, or ask PJRT_Event_IsReady first"));
+  }
+  return MakeError(completion.status());
+}
+
+PJRT_Error* Layer::Event_Await(PJRT_Event_Await_Args* args) {
+  return MakeError(FromC(args->event)->completion.Await());
+}
+
+PJRT_Error* Layer::Event_OnReady(PJRT_Event_OnReady_Args* args) {
+  // The callback may destroy the event, so nothing of it is touched afterwards.
+  FromC(args->event)
+      ->completion.OnReady([callback = args->callback, user_arg = args->user_arg](
+                               const Status& status) { callback(MakeError(status), user_arg); });
+  return nullptr;
+}
+
+#if PJRT_SCAFFOLD_HAS_PJRT_Event_Create
+PJRT_Error* Layer::Event_Create(PJRT_Event_Create_Args* args) {
+  auto [completion, promise] = backend::MakeCompletion();
+  Event* event = new Event(std::move(completion));
+  event->promise.emplace(std::move(promise));
+  args->event = ToC(event);
+  return nullptr;
+}
+
+PJRT_Error* Layer::Event_Set(PJRT_Event_Set_Args* args) {
+  Event* event = FromC(args->event);
+  if (!event->promise.has_value()) {
+    return MakeError(
+        FailedPrecondition("PJRT_Event_Set: the plugin sets this event itself; only events of "
+                           "PJRT_Event_Create can be set"));
+  }
+  if (event->completion.IsReady()) {
+    return MakeError(FailedPrecondition("PJRT_Event_Set: the event was set before"));
+  }
+  // A callback may destroy the event while Set runs: the promise lives here until it is over.
+  backend::Promise promise = *std::move(event->promise);
+  promise.Set(MakeStatus(args->error_code, args->error_message, args->error_message_size));
+  return nullptr;
+}
+#endif
+
+}  // namespace PJRT_PLUGIN_NS::plugin

@@ -1,0 +1,32 @@
+#ifndef PLUGIN_EVENT_H_
+#define PLUGIN_EVENT_H_
+
+// PJRT_Event: a Completion that the caller of the C API owns. Destroying it cancels nothing:
+// callbacks that wait for it still run, once each.
+
+#include <optional>
+#include <utility>
+
+#include "backend/completion.h"
+#include "generated/config.h"
+#include "generated/pjrt_c_api.h"
+#include "plugin/handle.h"
+
+namespace PJRT_PLUGIN_NS::plugin {
+
+using backend::Completion;
+
+struct Event : Handle<Tag::kEvent> {
+  explicit Event(Completion completion) : completion(std::move(completion)) {}
+
+  const Completion completion;
+  // Only of an event that the framework made with PJRT_Event_Create, and sets.
+  std::optional<backend::Promise> promise;
+};
+PJRT_PLUGIN_HANDLE(PJRT_Event, Event)
+
+inline PJRT_Event* NewEvent(Completion completion) { return ToC(new Event(std::move(completion))); }
+
+}  // namespace PJRT_PLUGIN_NS::plugin
+
+#endif  // PLUGIN_EVENT_H_

@@ -1,0 +1,277 @@
+// PJRT_LoadedExecutable_Execute: from buffers to a launch, and from its results to buffers. The
+// hottest function of the plugin: what can be decided when a program is loaded is decided there
+// (Seat).
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugin/buffer.h"
+#include "plugin/executable.h"
+#include "plugin/layer.h"
+
+namespace PJRT_PLUGIN_NS::plugin {
+namespace {
+
+constexpr char kFunction[] = "PJRT_LoadedExecutable_Execute";
+
+std::string Show(const backend::Shape& shape) {
+  std::string text(DTypeName(shape.dtype));
+  text += "[";
+  for (size_t i = 0; i < shape.dims.size(); ++i) {
+    text += (i == 0 ? "" : ",") + std::to_string(shape.dims[i]);
+  }
+  return text + "]";
+}
+
+// A donation must not begin before its readers end, but their failures are not its own.
+Completion WhenOver(const Completion& use) {
+  auto [over, promise] = backend::MakeCompletion();
+  use.OnReady([promise = std::make_shared<backend::Promise>(std::move(promise))](const Status&) {
+    promise->Set(Status());
+  });
+  return over;
+}
+
+// All that one call takes from the buffers it gets. Dropped without Start(), it gives everything
+// back.
+class Inputs {
+ public:
+  Inputs(const CompiledProgram& program, std::span<const Seat> seats,
+         std::span<const int64_t> not_donatable)
+      : program_(program), not_donatable_(not_donatable) {
+    const size_t count = program.info().parameters.size();
+    arguments_.reserve(seats.size() * count);
+    uses_.reserve(seats.size() * count);
+    marks_.reserve(seats.size());
+  }
+  ~Inputs() {
+    for (auto& [buffer, donation] : donated_) buffer->TakeBack(std::move(donation));
+  }
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+
+  // The arguments on one device. Fails for those that the program cannot take, and then nothing may
+  // start.
+  Status Add(const Seat& seat, PJRT_Buffer* const* buffers) {
+    const auto& parameters = program_.info().parameters;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      Buffer* buffer = FromC(buffers[i]);
+      if (buffer == nullptr || buffer->device != seat.device ||
+          buffer->memory != seat.parameter_memories[i] || buffer->shape != parameters[i].shape) {
+        return Mismatch(seat, i, buffer);
+      }
+      PJRT_PLUGIN_RETURN_IF_ERROR(AddOne(buffer, i));
+    }
+    marks_.push_back({uses_.size(), after_.size()});
+    return Status();
+  }
+
+  // The failure of an input that has already failed: nothing is launched, and all outputs carry it
+  // on.
+  const Status& poison() const { return poison_; }
+
+  std::vector<backend::Launch> Launches(std::span<const Seat> seats) const {
+    std::vector<backend::Launch> launches;
+    launches.reserve(seats.size());
+    const size_t count = program_.info().parameters.size();
+    for (size_t d = 0; d < seats.size(); ++d) {
+      const size_t begin = d == 0 ? 0 : marks_[d - 1].after;
+      launches.push_back({seats[d].device->impl, seats[d].replica, seats[d].partition,
+                          std::span(arguments_).subspan(d * count, count),
+                          std::span(after_).subspan(begin, marks_[d].after - begin)});
+    }
+    return launches;
+  }
+
+  // The launch is under way; the part on device `d` ends with `done`.
+  void Started(size_t d, const Completion& done) {
+    for (size_t i = d == 0 ? 0 : marks_[d - 1].uses; i < marks_[d].uses; ++i) uses_[i].End(done);
+    donated_.clear();
+  }
+
+ private:
+  // Ends of a device's parts of the lists.
+  struct Mark {
+    size_t uses;
+    size_t after;
+  };
+
+  Status AddOne(Buffer* buffer, size_t i) {
+    if (!buffer->ready.IsReady()) {
+      after_.push_back(buffer->ready);
+    } else if (Status status = buffer->ready.status(); !status.ok()) {
+      if (buffer->IsDeleted()) return Refuse(i, buffer->DeletedError(kFunction));
+      if (poison_.ok()) poison_ = std::move(status);
+      arguments_.push_back({});
+      return Status();
+    }
+    Buffer::Donation donation;
+    if (MayDonate(i) && buffer->Donate(&donation)) {
+      for (const Completion& use : donation.uses) {
+        if (!use.IsReady()) after_.push_back(WhenOver(use));
+      }
+      arguments_.push_back({donation.block, true});
+      donated_.emplace_back(buffer, std::move(donation));
+      return Status();
+    }
+    Result<Buffer::Use> use = buffer->Read(kFunction);
+    if (!use.ok()) return Refuse(i, use.status());
+    arguments_.push_back({use->TakeBlock(), false});
+    uses_.push_back(*std::move(use));
+    return Status();
+  }
+
+  bool MayDonate(size_t i) const {
+    return program_.info().parameters[i].donated_to_output.has_value() &&
+           std::find(not_donatable_.begin(), not_donatable_.end(), int64_t(i)) ==
+               not_donatable_.end();
+  }
+
+  Status Refuse(size_t i, const Status& status) const {
+    return status.Annotated("argument " + std::to_string(i) + " of " + program_.info().name);
+  }
+
+  Status Mismatch(const Seat& seat, size_t i, const Buffer* buffer) const {
+    const std::string where =
+        std::string(kFunction) + ": argument " + std::to_string(i) + " of " + program_.info().name;
+    if (buffer == nullptr) return InvalidArgument(where + " is null");
+    if (buffer->shape != program_.info().parameters[i].shape) {
+      return InvalidArgument(where + " is " + Show(buffer->shape) + ", but the program takes " +
+                             Show(program_.info().parameters[i].shape));
+    }
+    return InvalidArgument(
+        where + " is on device " + std::to_string(buffer->device->impl->info().id) + " in " +
+        buffer->memory->impl->info().debug_string + ", but the program takes it on device " +
+        std::to_string(seat.device->impl->info().id) + " in " +
+        seat.parameter_memories[i]->impl->info().debug_string);
+  }
+
+  const CompiledProgram& program_;
+  const std::span<const int64_t> not_donatable_;
+  std::vector<backend::Argument> arguments_;  // device by device
+  std::vector<Completion> after_;
+  std::vector<Buffer::Use> uses_;
+  std::vector<Mark> marks_;
+  std::vector<std::pair<Buffer*, Buffer::Donation>> donated_;
+  Status poison_;
+};
+
+Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecutable& loaded) {
+  const CompiledProgram& program = *loaded.program;
+  PJRT_PLUGIN_RETURN_IF_ERROR(program.client->CheckProcess(kFunction));
+  const std::string& name = program.info().name;
+  if (loaded.deleted.load(std::memory_order_relaxed)) {
+    return FailedPrecondition(std::string(kFunction) + ": the executable of " + name +
+                              " has been deleted");
+  }
+  if (args.execute_device == nullptr && loaded.seats.empty()) {
+    return InvalidArgument(std::string(kFunction) + ": " + name +
+                           " was compiled to be portable; say where it runs with execute_device");
+  }
+  const size_t devices = args.execute_device != nullptr ? 1 : loaded.seats.size();
+  if (args.num_devices != devices) {
+    return InvalidArgument(
+        std::string(kFunction) + ": " + name + " runs on " + std::to_string(devices) +
+        " devices of this process, but num_devices is " + std::to_string(args.num_devices));
+  }
+  if (args.num_args != program.info().parameters.size()) {
+    return InvalidArgument(std::string(kFunction) + ": " + name + " takes " +
+                           std::to_string(program.info().parameters.size()) +
+                           " arguments, but num_args is " + std::to_string(args.num_args));
+  }
+  if (args.options != nullptr &&
+      (args.options->num_send_ops != 0 || args.options->num_recv_ops != 0)) {
+    return Unimplemented(std::string(kFunction) +
+                         ": send and receive callbacks are not supported by this plugin");
+  }
+  return Status();
+}
+
+void ReturnOutputs(const PJRT_LoadedExecutable_Execute_Args& args, const CompiledProgram& program,
+                   const Seat& seat, size_t d, std::vector<Block> blocks, const Completion& done) {
+  const auto& outputs = program.info().outputs;
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    args.output_lists[d][o] =
+        ToC(new Buffer(program.client, seat.device, seat.output_memories[o], outputs[o].shape,
+                       blocks.empty() ? nullptr : std::move(blocks[o]), done));
+  }
+  if (args.device_complete_events != nullptr) args.device_complete_events[d] = NewEvent(done);
+}
+
+Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecutable& loaded,
+               std::span<const Seat> seats) {
+  const CompiledProgram& program = *loaded.program;
+  std::span<const int64_t> not_donatable;
+  backend::LaunchOptions options;
+  if (args.options != nullptr) {
+    options.launch_id = args.options->launch_id;
+    not_donatable = {args.options->non_donatable_input_indices,
+                     args.options->num_non_donatable_input_indices};
+  }
+  Inputs inputs(program, seats, not_donatable);
+  for (size_t d = 0; d < seats.size(); ++d) {
+    PJRT_PLUGIN_RETURN_IF_ERROR(inputs.Add(seats[d], args.argument_lists[d]));
+  }
+  if (!inputs.poison().ok()) {
+    const Completion failed(inputs.poison());
+    for (size_t d = 0; d < seats.size(); ++d) {
+      ReturnOutputs(args, program, seats[d], d, {}, failed);
+    }
+    return Status();
+  }
+  Result<std::vector<backend::LaunchResult>> launched =
+      program.impl->Execute(inputs.Launches(seats), options);
+  if (!launched.ok()) return launched.status().Annotated(program.info().name);
+  std::vector<backend::LaunchResult>& results = *launched;
+  bool complete = results.size() == seats.size();
+  for (const backend::LaunchResult& result : results) {
+    complete = complete && result.outputs.size() == program.info().outputs.size();
+  }
+  for (size_t d = 0; d < seats.size() && d < results.size(); ++d) {
+    inputs.Started(d, results[d].done);
+  }
+  if (!complete) {
+    return Internal(std::string(kFunction) + ": the backend's launch of " + program.info().name +
+                    " gave results for " + std::to_string(results.size()) + " devices, or not " +
+                    std::to_string(program.info().outputs.size()) + " outputs each");
+  }
+  for (size_t d = 0; d < seats.size(); ++d) {
+    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), results[d].done);
+  }
+  return Status();
+}
+
+}  // namespace
+
+PJRT_Error* Layer::LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args* args) {
+  const LoadedExecutable& loaded = *FromC(args->executable);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckArgs(*args, loaded));
+  if (args->execute_device == nullptr) return MakeError(Execute(*args, loaded, loaded.seats));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(const Seat seat,
+                                 loaded.SeatOn(FromC(args->execute_device), kFunction));
+  return MakeError(Execute(*args, loaded, {&seat, 1}));
+}
+
+// Frameworks make a context for the data of foreign functions, which this plugin has none of.
+namespace {
+
+struct ExecuteContext : Handle<Tag::kExecuteContext> {};
+PJRT_PLUGIN_HANDLE(PJRT_ExecuteContext, ExecuteContext)
+
+}  // namespace
+
+PJRT_Error* Layer::ExecuteContext_Create(PJRT_ExecuteContext_Create_Args* args) {
+  args->context = ToC(new ExecuteContext);
+  return nullptr;
+}
+
+PJRT_Error* Layer::ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args* args) {
+  delete FromC(args->context);
+  return nullptr;
+}
+
+}  // namespace PJRT_PLUGIN_NS::plugin

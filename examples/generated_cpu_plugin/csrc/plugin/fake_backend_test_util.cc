@@ -1,0 +1,503 @@
+#include "plugin/fake_backend_test_util.h"
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "generated/table.h"
+#include "plugin/compile_options.h"
+#include "plugin/extensions.h"
+#include "plugin/layer.h"
+#include "plugin/proto.h"
+
+namespace PJRT_PLUGIN_NS::plugin {
+namespace {
+
+using backend::Completion;
+using backend::Region;
+using backend::Result;
+using backend::Shape;
+using backend::Status;
+using Block = std::shared_ptr<backend::Allocation>;
+
+struct State {
+  FakeConfig config;
+  std::mutex mutex;
+  std::deque<std::function<void()>> queue;
+  std::thread::id last_driver_thread;  // written before `drivers`
+  std::atomic<int> drivers{0}, blocks{0}, executables{0}, launches{0}, reused{0};
+};
+State& state() {
+  static State* const state = new State;
+  return *state;
+}
+
+// Runs `work` after `after`: now, when asked to, or on the thread that ends what it waits for.
+Completion RunAfter(std::span<const Completion> after, std::function<Status()> work) {
+  auto [done, promise] = backend::MakeCompletion();
+  auto shared = std::make_shared<backend::Promise>(std::move(promise));
+  const Completion all = backend::WhenAll(after);
+  auto start = [all, work = std::move(work), shared] {
+    all.OnReady([work, shared](const Status& s) { shared->Set(s.ok() ? work() : s); });
+  };
+  if (state().config.manual) {
+    std::lock_guard lock(state().mutex);
+    state().queue.push_back(std::move(start));
+  } else {
+    start();
+  }
+  return done;
+}
+
+class FakeBlock final : public backend::Allocation {
+ public:
+  FakeBlock(backend::Memory* memory, size_t bytes)
+      : Allocation(memory, ::operator new(std::max<size_t>(bytes, 1)), bytes), owned_(true) {
+    ++state().blocks;
+  }
+  FakeBlock(backend::Memory* memory, void* address, size_t bytes)
+      : Allocation(memory, address, bytes), owned_(false) {
+    ++state().blocks;
+  }
+  ~FakeBlock() override {
+    if (owned_) ::operator delete(address());
+    --state().blocks;
+  }
+
+ private:
+  const bool owned_;
+};
+
+class FakeMemory final : public backend::Memory {
+ public:
+  FakeMemory(backend::Device* device, int id, std::string_view kind, bool host_accessible)
+      : info_{id, std::string(kind), host_accessible, "fake " + std::string(kind)},
+        devices_{device} {}
+  const backend::MemoryInfo& info() const override { return info_; }
+  std::span<backend::Device* const> devices() const override { return devices_; }
+  Result<Block> Allocate(size_t bytes) override {
+    if (bytes > size_t{1} << 40) return backend::ResourceExhausted("fake memory is full");
+    return Block(std::make_shared<FakeBlock>(this, bytes));
+  }
+  Result<Block> Wrap(void* address, size_t bytes) override {
+    if (!state().config.can_wrap) return backend::Unimplemented("no");
+    return Block(std::make_shared<FakeBlock>(this, address, bytes));
+  }
+  Result<backend::MemoryStats> Stats() const override {
+    backend::MemoryStats stats;
+    stats.bytes_in_use = 7;
+    stats.bytes_limit = 1000;
+    return stats;
+  }
+
+ private:
+  const backend::MemoryInfo info_;
+  const std::vector<backend::Device*> devices_;
+};
+
+class FakeStream final : public backend::Stream {
+ public:
+  Completion CopyFromHost(const void* host, Region to, std::span<const Completion> after) override {
+    return RunAfter(after, [=] { return Move(At(to), host, to.bytes); });
+  }
+  Completion CopyToHost(Region from, void* host, std::span<const Completion> after) override {
+    return RunAfter(after, [=] { return Move(host, At(from), from.bytes); });
+  }
+  Completion Copy(Region from, Region to, std::span<const Completion> after) override {
+    return RunAfter(after, [=] { return Move(At(to), At(from), to.bytes); });
+  }
+
+ private:
+  static std::byte* At(const Region& region) {
+    return static_cast<std::byte*>(region.block->address()) + region.offset;
+  }
+  static Status Move(void* to, const void* from, size_t bytes) {
+    std::memcpy(to, from, bytes);
+    return Status();
+  }
+};
+
+class FakeDevice final : public backend::Device {
+ public:
+  explicit FakeDevice(int id)
+      : info_{.id = id,
+              .local_hardware_id = id,
+              .process_index = 0,
+              .kind = "fake",
+              .debug_string = "fake:" + std::to_string(id),
+              .to_string = "Fake(" + std::to_string(id) + ")",
+              .attributes = {{"coords", std::vector<int64_t>{id, 0}}, {"fast", true}}},
+        memory_(this, 2 * id, backend::kDeviceMemoryKind, state().config.host_accessible),
+        host_(this, 2 * id + 1, backend::kPinnedHostMemoryKind, true),
+        memories_{&memory_, &host_} {}
+  const backend::DeviceInfo& info() const override { return info_; }
+  std::span<backend::Memory* const> memories() const override { return memories_; }
+  backend::Stream& stream() override { return stream_; }
+
+ private:
+  const backend::DeviceInfo info_;
+  FakeMemory memory_, host_;
+  const std::vector<backend::Memory*> memories_;
+  FakeStream stream_;
+};
+
+float* Floats(const Block& block) { return static_cast<float*>(block->address()); }
+
+class FakeExecutable final : public backend::Executable,
+                             public std::enable_shared_from_this<FakeExecutable> {
+ public:
+  FakeExecutable(std::string kind, int partitions) : kind_(std::move(kind)) {
+    ++state().executables;
+    info_.name = kind_;
+    info_.num_partitions = partitions;
+    const Shape shape = {backend::DType::kF32, kind_ == "add"    ? std::vector<int64_t>{}
+                                               : kind_ == "psum" ? std::vector<int64_t>{2}
+                                                                 : std::vector<int64_t>{4}};
+    info_.parameters.resize(kind_ == "add" ? 2 : 1);
+    for (auto& parameter : info_.parameters) parameter.shape = shape;
+    info_.outputs.resize(1);
+    info_.outputs[0].shape = shape;
+    if (kind_ != "add") info_.parameters[0].donated_to_output = 0;
+    info_.fingerprint = "print of " + kind_;
+    info_.costs = {{"flops", 4.0f}};
+    if (kind_ == "psum") {
+      backend::Sharding sharding{{partitions}, {}};
+      for (int i = 0; i < partitions; ++i) sharding.devices.push_back(i);
+      info_.parameters[0].sharding = info_.outputs[0].sharding = sharding;
+    }
+  }
+  ~FakeExecutable() override { --state().executables; }
+
+  const backend::ExecutableInfo& info() const override { return info_; }
+  Result<std::string> Serialize() const override { return kind_; }
+
+  Result<std::vector<backend::LaunchResult>> Execute(std::span<const backend::Launch> launches,
+                                                     const backend::LaunchOptions&) override {
+    if (kind_ == "refuse") return backend::ResourceExhausted("no room to run");
+    ++state().launches;
+    state().reused = 0;
+    struct Part {
+      std::vector<backend::Argument> arguments;
+      Block output;
+    };
+    auto parts = std::make_shared<std::vector<Part>>();
+    std::vector<Completion> after;
+    std::vector<backend::LaunchResult> results;
+    for (const backend::Launch& launch : launches) {
+      Part part{{launch.arguments.begin(), launch.arguments.end()}, nullptr};
+      if (info_.parameters[0].donated_to_output && part.arguments[0].donated) {
+        part.output = part.arguments[0].block;
+        ++state().reused;
+      } else {
+        auto block = launch.device->memories()[0]->Allocate(info_.outputs[0].shape.byte_size());
+        if (!block.ok()) return block.status();
+        part.output = *std::move(block);
+      }
+      results.push_back({{part.output}, Completion()});
+      parts->push_back(std::move(part));
+      after.insert(after.end(), launch.after.begin(), launch.after.end());
+    }
+    const Completion done = RunAfter(after, [this, self = shared_from_this(), parts] {
+      if (kind_ == "late") return backend::Internal("it broke while running");
+      const size_t count = size_t(info_.outputs[0].shape.num_elements());
+      std::vector<float> sum(count, kind_ == "inc" ? 1.0f : 0.0f);
+      for (const Part& part : *parts) {
+        for (size_t i = 0; i < count && kind_ == "psum"; ++i) {
+          sum[i] += Floats(part.arguments[0].block)[i];
+        }
+      }
+      for (const Part& part : *parts) {
+        for (size_t i = 0; i < count; ++i) {
+          float value = Floats(part.arguments[0].block)[i] + sum[i];
+          if (kind_ == "add") value += Floats(part.arguments[1].block)[i];
+          Floats(part.output)[i] = value;
+        }
+      }
+      return Status();
+    });
+    for (auto& result : results) result.done = done;
+    return results;
+  }
+
+ private:
+  const std::string kind_;
+  backend::ExecutableInfo info_;
+};
+
+class FakeCompiler final : public backend::Compiler {
+ public:
+  Result<std::shared_ptr<backend::Executable>> Compile(
+      const backend::Program& program, const backend::CompileOptions& options) override {
+    if (program.format != "mlir") return backend::Unimplemented("fake programs are mlir");
+    if (program.code == "broken") return backend::InvalidArgument("no such program");
+    return std::shared_ptr<backend::Executable>(std::make_shared<FakeExecutable>(
+        std::string(program.code), options.num_replicas * options.num_partitions));
+  }
+  Result<std::shared_ptr<backend::Executable>> Deserialize(std::string_view bytes) override {
+    return std::shared_ptr<backend::Executable>(
+        std::make_shared<FakeExecutable>(std::string(bytes), 1));
+  }
+};
+
+class FakeDriver final : public backend::Driver {
+ public:
+  explicit FakeDriver(int num_devices) {
+    ++state().drivers;
+    for (int id = 0; id < num_devices; ++id) {
+      owned_.push_back(std::make_unique<FakeDevice>(id));
+      devices_.push_back(owned_.back().get());
+      for (backend::Memory* memory : owned_.back()->memories()) memories_.push_back(memory);
+    }
+  }
+  ~FakeDriver() override {
+    state().last_driver_thread = std::this_thread::get_id();
+    --state().drivers;
+  }
+  std::string_view platform_version() const override { return "fake 1"; }
+  std::span<backend::Device* const> devices() const override { return devices_; }
+  std::span<backend::Memory* const> memories() const override { return memories_; }
+  backend::Compiler& compiler() override { return compiler_; }
+
+ private:
+  FakeCompiler compiler_;
+  std::vector<std::unique_ptr<FakeDevice>> owned_;
+  std::vector<backend::Device*> devices_;
+  std::vector<backend::Memory*> memories_;
+};
+
+}  // namespace
+
+void Fake::Reset(FakeConfig config) {
+  RunQueued();
+  state().config = config;
+  state().launches = 0;
+}
+
+void Fake::RunQueued() {
+  for (;;) {
+    std::function<void()> work;
+    {
+      std::lock_guard lock(state().mutex);
+      if (state().queue.empty()) return;
+      work = std::move(state().queue.front());
+      state().queue.pop_front();
+    }
+    work();
+  }
+}
+
+int Fake::LiveDrivers() { return state().drivers; }
+int Fake::LiveBlocks() { return state().blocks; }
+int Fake::LiveExecutables() { return state().executables; }
+std::thread::id Fake::LastDriverThread() { return state().last_driver_thread; }
+int Fake::Launches() { return state().launches; }
+int Fake::BlocksReused() { return state().reused; }
+
+const PJRT_Api& Api() {
+  static const PJRT_Api api = generated::make_table<Layer>(Extensions());
+  return api;
+}
+
+std::string Text(PJRT_Error* error) {
+  if (error == nullptr) return "";
+  auto message = Make<PJRT_Error_Message_Args>();
+  message.error = error;
+  Api().PJRT_Error_Message(&message);
+  auto code = Make<PJRT_Error_GetCode_Args>();
+  code.error = error;
+  (void)Api().PJRT_Error_GetCode(&code);
+  std::string text =
+      std::to_string(int(code.code)) + ": " + std::string(message.message, message.message_size);
+  auto destroy = Make<PJRT_Error_Destroy_Args>();
+  destroy.error = error;
+  Api().PJRT_Error_Destroy(&destroy);
+  return text;
+}
+
+void DestroyEvent(PJRT_Event* event) {
+  auto args = Make<PJRT_Event_Destroy_Args>();
+  args.event = event;
+  (void)Api().PJRT_Event_Destroy(&args);
+}
+
+void DestroyBuffer(PJRT_Buffer* buffer) {
+  auto args = Make<PJRT_Buffer_Destroy_Args>();
+  args.buffer = buffer;
+  (void)Api().PJRT_Buffer_Destroy(&args);
+}
+
+bool IsReady(PJRT_Event* event) {
+  auto args = Make<PJRT_Event_IsReady_Args>();
+  args.event = event;
+  (void)Api().PJRT_Event_IsReady(&args);
+  return args.is_ready;
+}
+
+std::string Finish(PJRT_Event* event) {
+  auto args = Make<PJRT_Event_Await_Args>();
+  args.event = event;
+  std::string text = Text(Api().PJRT_Event_Await(&args));
+  DestroyEvent(event);
+  return text;
+}
+
+TestClient::TestClient() {
+  auto create = Make<PJRT_Client_Create_Args>();
+  error = Text(Api().PJRT_Client_Create(&create));
+  client = create.client;
+  if (client == nullptr) return;
+  auto list = Make<PJRT_Client_Devices_Args>();
+  list.client = client;
+  (void)Api().PJRT_Client_Devices(&list);
+  devices.assign(list.devices, list.devices + list.num_devices);
+}
+
+TestClient::~TestClient() { Destroy(); }
+
+void TestClient::Destroy() {
+  if (client == nullptr) return;
+  auto args = Make<PJRT_Client_Destroy_Args>();
+  args.client = std::exchange(client, nullptr);
+  (void)Api().PJRT_Client_Destroy(&args);
+}
+
+PJRT_Memory* TestClient::memory(int device, std::string_view kind) const {
+  auto list = Make<PJRT_Device_AddressableMemories_Args>();
+  list.device = devices[device];
+  (void)Api().PJRT_Device_AddressableMemories(&list);
+  for (size_t i = 0; i < list.num_memories; ++i) {
+    auto args = Make<PJRT_Memory_Kind_Args>();
+    args.memory = list.memories[i];
+    (void)Api().PJRT_Memory_Kind(&args);
+    if (std::string_view(args.kind, args.kind_size) == kind) return list.memories[i];
+  }
+  return nullptr;
+}
+
+PJRT_Buffer* TestClient::PutData(const void* data, PJRT_Buffer_Type type,
+                                 const std::vector<int64_t>& dims, int device) {
+  auto args = Make<PJRT_Client_BufferFromHostBuffer_Args>();
+  args.client = client;
+  args.data = data;
+  args.type = type;
+  args.dims = dims.data();
+  args.num_dims = dims.size();
+  args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+  args.device = devices[device];
+  error = Text(Api().PJRT_Client_BufferFromHostBuffer(&args));
+  if (!error.empty()) return nullptr;
+  DestroyEvent(args.done_with_host_buffer);
+  return args.buffer;
+}
+
+PJRT_LoadedExecutable* TestClient::Compile(std::string_view code, int num_devices) {
+  std::vector<std::vector<int>> ids(1);
+  for (int i = 0; i < num_devices; ++i) ids[0].push_back(i);
+  std::string build, options;
+  PutVarint(4, 1, &build);
+  PutVarint(5, num_devices, &build);
+  PutBytes(9, WriteDeviceAssignment(ids), &build);
+  PutBytes(3, build, &options);
+  std::string copy(code);
+  auto program = Make<PJRT_Program>();
+  program.code = copy.data();
+  program.code_size = copy.size();
+  program.format = "mlir";
+  program.format_size = 4;
+  auto args = Make<PJRT_Client_Compile_Args>();
+  args.client = client;
+  args.program = &program;
+  args.compile_options = options.data();
+  args.compile_options_size = options.size();
+  error = Text(Api().PJRT_Client_Compile(&args));
+  return args.executable;
+}
+
+std::vector<std::byte> GetBytes(PJRT_Buffer* buffer, std::string* error) {
+  auto args = Make<PJRT_Buffer_ToHostBuffer_Args>();
+  args.src = buffer;
+  std::string text = Text(Api().PJRT_Buffer_ToHostBuffer(&args));
+  std::vector<std::byte> bytes(args.dst_size);
+  std::byte none;
+  args.dst = bytes.empty() ? &none : bytes.data();
+  if (text.empty()) text = Text(Api().PJRT_Buffer_ToHostBuffer(&args));
+  if (text.empty()) {
+    Fake::RunQueued();
+    text = Finish(args.event);
+  }
+  if (error != nullptr) *error = text;
+  return bytes;
+}
+
+bool IsDeleted(PJRT_Buffer* buffer) {
+  auto args = Make<PJRT_Buffer_IsDeleted_Args>();
+  args.buffer = buffer;
+  (void)Api().PJRT_Buffer_IsDeleted(&args);
+  return args.is_deleted;
+}
+
+Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buffer*>> arguments,
+            size_t num_outputs, std::vector<int64_t> not_donatable, PJRT_Device* execute_device) {
+  Run run;
+  std::vector<PJRT_Buffer* const*> lists;
+  std::vector<PJRT_Buffer**> outputs;
+  run.outputs.resize(arguments.size(), std::vector<PJRT_Buffer*>(num_outputs));
+  run.done.resize(arguments.size());
+  for (size_t d = 0; d < arguments.size(); ++d) {
+    lists.push_back(arguments[d].data());
+    outputs.push_back(run.outputs[d].data());
+  }
+  auto options = Make<PJRT_ExecuteOptions>();
+  options.non_donatable_input_indices = not_donatable.data();
+  options.num_non_donatable_input_indices = not_donatable.size();
+  auto args = Make<PJRT_LoadedExecutable_Execute_Args>();
+  args.executable = executable;
+  args.options = &options;
+  args.argument_lists = lists.data();
+  args.num_devices = arguments.size();
+  args.num_args = arguments.empty() ? 0 : arguments[0].size();
+  args.output_lists = outputs.data();
+  args.device_complete_events = run.done.data();
+  args.execute_device = execute_device;
+  run.error = Text(Api().PJRT_LoadedExecutable_Execute(&args));
+  return run;
+}
+
+void Destroy(const Run& run) {
+  if (!run.error.empty()) return;
+  for (const auto& device : run.outputs) {
+    for (PJRT_Buffer* output : device) DestroyBuffer(output);
+  }
+  for (PJRT_Event* event : run.done) DestroyEvent(event);
+}
+
+void DestroyLoaded(PJRT_LoadedExecutable* executable) {
+  auto args = Make<PJRT_LoadedExecutable_Destroy_Args>();
+  args.executable = executable;
+  (void)Api().PJRT_LoadedExecutable_Destroy(&args);
+}
+
+}  // namespace PJRT_PLUGIN_NS::plugin
+
+namespace PJRT_PLUGIN_NS::backend {
+
+Status InitializePlugin() { return Status(); }
+
+StablehloRange StablehloVersions() { return {{1, 0, 0}, {1, 13, 0}}; }
+
+std::span<const OptionSpec> DriverOptionSpecs() {
+  static constexpr OptionSpec kSpecs[] = {
+      {.name = "speed", .help = "how fast", .default_value = 1.0}};
+  return kSpecs;
+}
+
+Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions&) {
+  const int count = plugin::state().config.num_devices;
+  if (count == 0) return Status(Code::kUnavailable, "no fake device");
+  return std::unique_ptr<Driver>(std::make_unique<plugin::FakeDriver>(count));
+}
+
+}  // namespace PJRT_PLUGIN_NS::backend

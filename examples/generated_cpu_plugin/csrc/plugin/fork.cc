@@ -1,0 +1,30 @@
+#include "plugin/fork.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <string>
+
+namespace PJRT_PLUGIN_NS::plugin {
+namespace {
+
+std::atomic<uint32_t> generation{0};
+
+}  // namespace
+
+uint32_t ForkGeneration() { return generation.load(std::memory_order_relaxed); }
+
+void WatchForks() {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+  (void)registered;
+}
+
+backend::Status ForkedError(const char* function) {
+  return backend::FailedPrecondition(
+      std::string(function) + ": this process was forked after its " + kPlatformName +
+      " client was made, and the client's threads stayed in the parent; start processes with "
+      "multiprocessing's \"spawn\" method, or make the first client after the fork");
+}
+
+}  // namespace PJRT_PLUGIN_NS::plugin

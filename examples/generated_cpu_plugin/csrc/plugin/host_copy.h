@@ -1,0 +1,51 @@
+#ifndef PLUGIN_HOST_COPY_H_
+#define PLUGIN_HOST_COPY_H_
+
+// Host arrays as frameworks hand them over: any byte strides (negative, zero, transposed), against
+// the dense row-major arrays of device memory.
+//
+//   PJRT_PLUGIN_ASSIGN_OR_RETURN(Strides to, HostStrides(args.host_layout, shape,
+//   "PJRT_Buffer_ToHostBuffer")); CopyStrided(shape.dims, DTypeBytes(shape.dtype), src,
+//   RowMajor(shape), dst, to);
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/shape.h"
+#include "backend/status.h"
+#include "generated/config.h"
+#include "generated/pjrt_c_api.h"
+
+namespace PJRT_PLUGIN_NS::plugin {
+
+using Strides = std::vector<int64_t>;  // bytes from one index to the next, one a dimension
+
+Strides RowMajor(const backend::Shape& shape);
+
+// Whether an array with these strides is, byte for byte, the dense row-major one. Strides of
+// dimensions of size 1 do not matter, and none matter for an array without elements.
+bool IsRowMajor(const backend::Shape& shape, std::span<const int64_t> strides);
+
+// INVALID_ARGUMENT for a negative dimension or one byte more than memory can hold.
+backend::Result<backend::Shape> MakeShape(const PJRT_Buffer_Type& type, const int64_t* dims,
+                                          size_t num_dims, const char* function);
+
+// The strides that a layout means; null means row-major. UNIMPLEMENTED for tiles.
+backend::Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout,
+                                       const backend::Shape& shape, const char* function);
+
+// Bytes from the first to the last of an array with these strides, which are not negative.
+size_t Extent(const backend::Shape& shape, std::span<const int64_t> strides);
+
+// Copies every element. The pointers are those of the element with all indices zero. `src` and
+// `dst` do not overlap. No element of `dst` is at the address of another, so a stride of zero is
+// for `src` only.
+void CopyStrided(std::span<const int64_t> dims, size_t element_bytes, const void* src,
+                 std::span<const int64_t> src_strides, void* dst,
+                 std::span<const int64_t> dst_strides);
+
+}  // namespace PJRT_PLUGIN_NS::plugin
+
+#endif  // PLUGIN_HOST_COPY_H_

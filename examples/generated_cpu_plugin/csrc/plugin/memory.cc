@@ -1,0 +1,109 @@
+#include "plugin/memory.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "plugin/device.h"
+#include "plugin/layer.h"
+
+namespace PJRT_PLUGIN_NS::plugin {
+namespace {
+
+#if PJRT_SCAFFOLD_HAS_PJRT_Memory_FunctionTable
+constexpr PJRT_Memory_FunctionTable MakeFunctionTable() {
+  PJRT_Memory_FunctionTable table = {};
+  table.struct_size = sizeof(PJRT_Memory_FunctionTable);
+  table.instance_struct_size = sizeof(PJRT_Memory);
+  table.get_user_data = [](PJRT_Memory* memory, const void* key) {
+    return FromC(memory)->GetUserData(key);
+  };
+  table.set_user_data = [](PJRT_Memory* memory, const void* key, void* data,
+                           void (*destroy)(void*)) {
+    FromC(memory)->SetUserData(key, data, destroy);
+  };
+  return table;
+}
+constexpr PJRT_Memory_FunctionTable kFunctionTable = MakeFunctionTable();
+const void* const kVtable = &kFunctionTable;
+#else
+const void* const kVtable = nullptr;
+#endif
+
+}  // namespace
+
+Memory::Memory(Client* client, backend::Memory* impl)
+    : Handle(kVtable), client(client), impl(impl), host_accessible(impl->info().host_accessible) {}
+
+Memory::~Memory() {
+  for (const UserData& entry : user_data_) {
+    if (entry.destroy != nullptr) entry.destroy(entry.data);
+  }
+}
+
+void* Memory::GetUserData(const void* key) {
+  std::lock_guard lock(mutex_);
+  for (const UserData& entry : user_data_) {
+    if (entry.key == key) return entry.data;
+  }
+  return nullptr;
+}
+
+void Memory::SetUserData(const void* key, void* data, void (*destroy)(void*)) {
+  UserData old = {key, nullptr, nullptr};
+  {
+    std::lock_guard lock(mutex_);
+    auto entry = std::find_if(user_data_.begin(), user_data_.end(),
+                              [key](const UserData& e) { return e.key == key; });
+    if (entry == user_data_.end()) entry = user_data_.insert(entry, old);
+    old = std::exchange(*entry, UserData{key, data, destroy});
+  }
+  if (old.destroy != nullptr) old.destroy(old.data);  // the framework's code runs without our lock
+}
+
+int KindId(std::string_view kind) {
+  uint32_t hash = 2166136261u;  // FNV-1a
+  for (char c : kind) hash = (hash ^ uint8_t(c)) * 16777619u;
+  return int(hash & 0x7fffffffu);
+}
+
+PJRT_Error* Layer::Memory_Id(PJRT_Memory_Id_Args* args) {
+  args->id = FromC(args->memory)->impl->info().id;
+  return nullptr;
+}
+
+PJRT_Error* Layer::Memory_Kind(PJRT_Memory_Kind_Args* args) {
+  const backend::MemoryInfo& info = FromC(args->memory)->impl->info();
+  args->kind = info.kind.data();
+  args->kind_size = info.kind.size();
+  return nullptr;
+}
+
+PJRT_Error* Layer::Memory_Kind_Id(PJRT_Memory_Kind_Id_Args* args) {
+  args->kind_id = KindId(FromC(args->memory)->impl->info().kind);
+  return nullptr;
+}
+
+PJRT_Error* Layer::Memory_DebugString(PJRT_Memory_DebugString_Args* args) {
+  const backend::MemoryInfo& info = FromC(args->memory)->impl->info();
+  args->debug_string = info.debug_string.data();
+  args->debug_string_size = info.debug_string.size();
+  return nullptr;
+}
+
+PJRT_Error* Layer::Memory_ToString(PJRT_Memory_ToString_Args* args) {
+  const backend::MemoryInfo& info = FromC(args->memory)->impl->info();
+  args->to_string = info.debug_string.data();
+  args->to_string_size = info.debug_string.size();
+  return nullptr;
+}
+
+PJRT_Error* Layer::Memory_AddressableByDevices(PJRT_Memory_AddressableByDevices_Args* args) {
+  const std::vector<Device*>& devices = FromC(args->memory)->devices;
+  args->devices = reinterpret_cast<PJRT_Device* const*>(devices.data());
+  args->num_devices = devices.size();
+  return nullptr;
+}
+
+}  // namespace PJRT_PLUGIN_NS::plugin

@@ -1,0 +1,258 @@
+// AsyncHostToDeviceTransferManager: buffers that exist before their contents do. The caller fills
+// them in pieces, on any threads, and each is ready when its last piece has arrived.
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generated/array.h"
+#include "plugin/buffer.h"
+#include "plugin/dtype.h"
+#include "plugin/host_copy.h"
+#include "plugin/layer.h"
+
+#if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer
+
+namespace PJRT_PLUGIN_NS::plugin {
+
+struct TransferManager : Handle<Tag::kTransferManager> {
+  struct Slot {
+    backend::Shape shape;
+    Block block;
+    Completion ready;
+    // Until the last piece was sent, or an error set. Dropped unset, it fails the buffer.
+    std::optional<backend::Promise> promise;
+    std::vector<Completion> pieces;
+    bool retrieved = false;
+  };
+
+  // INVALID_ARGUMENT for an index that names no buffer.
+  Status CheckIndex(int index, const char* function) const {
+    if (index >= 0 && size_t(index) < slots.size()) return Status();
+    return InvalidArgument(std::string(function) + ": buffer_index is " + std::to_string(index) +
+                           "; the manager has " + std::to_string(slots.size()) + " buffers");
+  }
+
+  // Before anything is sent: no byte may reach a buffer that is complete, or has failed.
+  Status CheckOpen(int index, const char* function) const {
+    PJRT_PLUGIN_RETURN_IF_ERROR(CheckIndex(index, function));
+    std::lock_guard lock(mutex);
+    return CheckOpenLocked(index, function);
+  }
+  Status CheckOpenLocked(int index, const char* function) const {
+    if (slots[index].promise.has_value()) return Status();
+    return FailedPrecondition(std::string(function) + ": buffer " + std::to_string(index) +
+                              " already has its last piece, or an error");
+  }
+
+  std::shared_ptr<Client> client;
+  Device* device = nullptr;
+  Memory* memory = nullptr;
+  // Guards what changes in the slots; shapes, blocks and their number are constant.
+  mutable std::mutex mutex;
+  std::vector<Slot> slots;
+};
+PJRT_PLUGIN_HANDLE(PJRT_AsyncHostToDeviceTransferManager, TransferManager)
+
+namespace {
+
+Result<std::unique_ptr<TransferManager>> Create(
+    const PJRT_Client_CreateBuffersForAsyncHostToDevice_Args& args) {
+  constexpr char kFunction[] = "PJRT_Client_CreateBuffersForAsyncHostToDevice";
+  auto manager = std::make_unique<TransferManager>();
+  Client* client = FromC(args.client);
+  PJRT_PLUGIN_RETURN_IF_ERROR(client->CheckProcess(kFunction));
+  manager->client = client->shared_from_this();
+  manager->memory = FromC(args.memory);
+  if (manager->memory == nullptr || manager->memory->client != client) {
+    return InvalidArgument(std::string(kFunction) + ": memory is null or another client's");
+  }
+  manager->device = manager->memory->devices.front();
+  const generated::StructArray<const PJRT_ShapeSpec> specs(args.shape_specs, args.num_shape_specs);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const PJRT_ShapeSpec& spec = specs[i];
+    TransferManager::Slot slot;
+    PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.shape,
+                                 MakeShape(spec.element_type, spec.dims, spec.num_dims, kFunction));
+    if (args.device_layouts != nullptr && i < args.num_device_layouts) {
+      PJRT_PLUGIN_ASSIGN_OR_RETURN(const Strides strides,
+                                   LayoutStrides(args.device_layouts[i], slot.shape, kFunction));
+      if (!IsRowMajor(slot.shape, strides)) {
+        return Unimplemented(std::string(kFunction) + ": device_layout " + std::to_string(i) +
+                             " is not row-major; this plugin keeps arrays row-major");
+      }
+    }
+    PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.block,
+                                 manager->memory->impl->Allocate(slot.shape.byte_size()));
+    auto [ready, promise] = backend::MakeCompletion();
+    slot.ready = ready;
+    slot.promise.emplace(std::move(promise));
+    manager->slots.push_back(std::move(slot));
+  }
+  return manager;
+}
+
+// The piece is under way and ends with `piece`; with the last one the buffer becomes ready when all
+// of them have arrived.
+Status Arrive(TransferManager& manager, int index, Completion piece, bool is_last,
+              const char* function) {
+  std::shared_ptr<backend::Promise> promise;
+  Completion all;
+  {
+    std::lock_guard lock(manager.mutex);
+    TransferManager::Slot& slot = manager.slots[index];
+    PJRT_PLUGIN_RETURN_IF_ERROR(manager.CheckOpenLocked(index, function));
+    slot.pieces.push_back(std::move(piece));
+    if (!is_last) return Status();
+    promise = std::make_shared<backend::Promise>(*std::move(slot.promise));
+    slot.promise.reset();
+    all = backend::WhenAll(slot.pieces);
+    slot.pieces.clear();
+  }
+  all.OnReady([promise](const Status& status) { promise->Set(status); });
+  return Status();
+}
+
+// Copies `size` bytes to a part of the buffer's block. `host` is the caller's until the completion
+// is ready.
+Completion Send(TransferManager& manager, int index, const void* host, size_t offset, size_t size) {
+  const TransferManager::Slot& slot = manager.slots[index];
+  if (size == 0) return Completion();
+  if (manager.memory->host_accessible) {
+    std::memcpy(static_cast<std::byte*>(slot.block->address()) + offset, host, size);
+    return Completion();
+  }
+  return manager.device->impl->stream().CopyFromHost(host, {slot.block, offset, size}, {});
+}
+
+}  // namespace
+
+PJRT_Error* Layer::Client_CreateBuffersForAsyncHostToDevice(
+    PJRT_Client_CreateBuffersForAsyncHostToDevice_Args* args) {
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(std::unique_ptr<TransferManager> manager, Create(*args));
+  args->transfer_manager = ToC(manager.release());
+  return nullptr;
+}
+
+PJRT_Error* Layer::AsyncHostToDeviceTransferManager_Destroy(
+    PJRT_AsyncHostToDeviceTransferManager_Destroy_Args* args) {
+  delete FromC(args->transfer_manager);
+  return nullptr;
+}
+
+PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferData(
+    PJRT_AsyncHostToDeviceTransferManager_TransferData_Args* args) {
+  constexpr char kFunction[] = "PJRT_AsyncHostToDeviceTransferManager_TransferData";
+  TransferManager& manager = *FromC(args->transfer_manager);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.client->CheckProcess(kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckOpen(args->buffer_index, kFunction));
+  const int64_t bytes = int64_t(manager.slots[args->buffer_index].shape.byte_size());
+  if (args->offset < 0 || args->transfer_size < 0 || args->offset > bytes ||
+      args->transfer_size > bytes - args->offset) {
+    return MakeError(InvalidArgument(
+        std::string(kFunction) + ": offset " + std::to_string(args->offset) +
+        " and transfer_size " + std::to_string(args->transfer_size) +
+        " reach outside of the buffer, which has " + std::to_string(bytes) + " bytes"));
+  }
+  Completion piece = Send(manager, args->buffer_index, args->data, size_t(args->offset),
+                          size_t(args->transfer_size));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(
+      Arrive(manager, args->buffer_index, piece, args->is_last_transfer, kFunction));
+  args->done_with_h2d_transfer = NewEvent(std::move(piece));
+  return nullptr;
+}
+
+PJRT_Error* Layer::AsyncHostToDeviceTransferManager_RetrieveBuffer(
+    PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args* args) {
+  constexpr char kFunction[] = "PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer";
+  TransferManager& manager = *FromC(args->transfer_manager);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckIndex(args->buffer_index, kFunction));
+  std::lock_guard lock(manager.mutex);
+  TransferManager::Slot& slot = manager.slots[args->buffer_index];
+  if (std::exchange(slot.retrieved, true)) {
+    return MakeError(FailedPrecondition(std::string(kFunction) + ": buffer " +
+                                        std::to_string(args->buffer_index) +
+                                        " has been retrieved before"));
+  }
+  args->buffer_out = ToC(new Buffer(manager.client, manager.device, manager.memory, slot.shape,
+                                    slot.block, slot.ready));
+  return nullptr;
+}
+
+PJRT_Error* Layer::AsyncHostToDeviceTransferManager_Device(
+    PJRT_AsyncHostToDeviceTransferManager_Device_Args* args) {
+  args->device_out = ToC(FromC(args->transfer_manager)->device);
+  return nullptr;
+}
+
+PJRT_Error* Layer::AsyncHostToDeviceTransferManager_BufferCount(
+    PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args* args) {
+  args->buffer_count = FromC(args->transfer_manager)->slots.size();
+  return nullptr;
+}
+
+PJRT_Error* Layer::AsyncHostToDeviceTransferManager_BufferSize(
+    PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args* args) {
+  const TransferManager& manager = *FromC(args->transfer_manager);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(
+      manager.CheckIndex(args->buffer_index, "PJRT_AsyncHostToDeviceTransferManager_BufferSize"));
+  args->buffer_size = manager.slots[args->buffer_index].shape.byte_size();
+  return nullptr;
+}
+
+PJRT_Error* Layer::AsyncHostToDeviceTransferManager_SetBufferError(
+    PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args* args) {
+  constexpr char kFunction[] = "PJRT_AsyncHostToDeviceTransferManager_SetBufferError";
+  TransferManager& manager = *FromC(args->transfer_manager);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckIndex(args->buffer_index, kFunction));
+  Status status = MakeStatus(args->error_code, args->error_message, args->error_message_size);
+  return MakeError(
+      Arrive(manager, args->buffer_index, Completion(std::move(status)), true, kFunction));
+}
+
+PJRT_Error* Layer::AsyncHostToDeviceTransferManager_AddMetadata(
+    PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args*) {
+  return nullptr;  // notes for profilers, which this plugin has no use for
+}
+
+#if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_TransferLiteral
+PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
+    PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args) {
+  constexpr char kFunction[] = "PJRT_AsyncHostToDeviceTransferManager_TransferLiteral";
+  TransferManager& manager = *FromC(args->transfer_manager);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.client->CheckProcess(kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckOpen(args->buffer_index, kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
+      const backend::Shape shape,
+      MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
+  if (shape != manager.slots[args->buffer_index].shape) {
+    return MakeError(InvalidArgument(std::string(kFunction) +
+                                     ": the literal's shape is not that of buffer " +
+                                     std::to_string(args->buffer_index)));
+  }
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(const Strides strides,
+                                 LayoutStrides(args->shape_layout, shape, kFunction));
+  const size_t bytes = shape.byte_size();
+  Completion piece;
+  if (IsRowMajor(shape, strides)) {
+    piece = Send(manager, args->buffer_index, args->data, 0, bytes);
+  } else {
+    std::shared_ptr<std::byte[]> staging(new std::byte[bytes]);
+    CopyStrided(shape.dims, DTypeBytes(shape.dtype), args->data, strides, staging.get(),
+                RowMajor(shape));
+    piece = Send(manager, args->buffer_index, staging.get(), 0, bytes);
+    if (!piece.IsReady()) piece.OnReady([staging](const Status&) {});
+  }
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(Arrive(manager, args->buffer_index, piece, true, kFunction));
+  args->done_with_h2d_transfer = NewEvent(std::move(piece));
+  return nullptr;
+}
+#endif
+
+}  // namespace PJRT_PLUGIN_NS::plugin
+
+#endif

@@ -1,0 +1,142 @@
+// The transfer manager, through the call table.
+
+#include <string>
+#include <vector>
+
+#include "generated/features.h"
+#include "plugin/fake_backend_test_util.h"
+#include "testing/test.h"
+
+#if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer
+
+namespace PJRT_PLUGIN_NS::plugin {
+namespace {
+
+using Floats = std::vector<float>;
+
+// Two float arrays of four.
+struct Manager {
+  explicit Manager(const TestClient& client) {
+    const int64_t dims[] = {4};
+    PJRT_ShapeSpec specs[2] = {Make<PJRT_ShapeSpec>(), Make<PJRT_ShapeSpec>()};
+    for (PJRT_ShapeSpec& spec : specs) {
+      spec.dims = dims;
+      spec.num_dims = 1;
+      spec.element_type = PJRT_Buffer_Type_F32;
+    }
+    auto args = Make<PJRT_Client_CreateBuffersForAsyncHostToDevice_Args>();
+    args.client = client.client;
+    args.shape_specs = specs;
+    args.num_shape_specs = 2;
+    args.memory = client.memory(1, "device");
+    error = Text(Api().PJRT_Client_CreateBuffersForAsyncHostToDevice(&args));
+    manager = args.transfer_manager;
+  }
+  ~Manager() {
+    auto args = Make<PJRT_AsyncHostToDeviceTransferManager_Destroy_Args>();
+    args.transfer_manager = manager;
+    (void)Api().PJRT_AsyncHostToDeviceTransferManager_Destroy(&args);
+  }
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  std::string Send(int index, const Floats& data, int64_t first, bool is_last) {
+    auto args = Make<PJRT_AsyncHostToDeviceTransferManager_TransferData_Args>();
+    args.transfer_manager = manager;
+    args.buffer_index = index;
+    args.data = data.data();
+    args.offset = first * 4;
+    args.transfer_size = int64_t(data.size()) * 4;
+    args.is_last_transfer = is_last;
+    std::string text = Text(Api().PJRT_AsyncHostToDeviceTransferManager_TransferData(&args));
+    if (text.empty()) DestroyEvent(args.done_with_h2d_transfer);
+    return text;
+  }
+  PJRT_Buffer* Retrieve(int index) {
+    auto args = Make<PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args>();
+    args.transfer_manager = manager;
+    args.buffer_index = index;
+    error = Text(Api().PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer(&args));
+    return args.buffer_out;
+  }
+
+  PJRT_AsyncHostToDeviceTransferManager* manager = nullptr;
+  std::string error;
+};
+
+TEST(Transfer, InPieces) {
+  Fake::Reset({.manual = true});
+  TestClient client;
+  Manager manager(client);
+  PJRT_Buffer* buffer = manager.Retrieve(1);
+  const Floats head = {1, 2, 3}, tail = {4};
+  EXPECT_EQ(manager.Send(1, tail, 3, false), "");
+  EXPECT_EQ(manager.Send(1, head, 0, true), "");
+  EXPECT_EQ(Get<float>(buffer), (Floats{1, 2, 3, 4}));
+  EXPECT_CONTAINS(manager.Send(1, head, 0, true), "already has its last piece");
+  DestroyBuffer(buffer);
+}
+
+TEST(Transfer, RefusesWhatDoesNotFit) {
+  Fake::Reset();
+  TestClient client;
+  Manager manager(client);
+  EXPECT_CONTAINS(manager.Send(0, {1, 2}, 3, true), "reach outside");
+  EXPECT_CONTAINS(manager.Send(2, {1}, 0, true), "has 2 buffers");
+  DestroyBuffer(manager.Retrieve(0));
+  manager.Retrieve(0);
+  EXPECT_CONTAINS(manager.error, "retrieved before");
+}
+
+TEST(Transfer, FailuresReachTheBuffer) {
+  Fake::Reset();
+  TestClient client;
+  PJRT_Buffer* set = nullptr;
+  PJRT_Buffer* dropped = nullptr;
+  {
+    Manager manager(client);
+    set = manager.Retrieve(0);
+    dropped = manager.Retrieve(1);
+    auto args = Make<PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args>();
+    args.transfer_manager = manager.manager;
+    args.error_code = PJRT_Error_Code_ABORTED;
+    args.error_message = "gone";
+    args.error_message_size = 4;
+    EXPECT_EQ(Text(Api().PJRT_AsyncHostToDeviceTransferManager_SetBufferError(&args)), "");
+  }
+  std::string error;
+  GetBytes(set, &error);
+  EXPECT_EQ(error, "10: gone");
+  GetBytes(dropped, &error);  // the manager went before the last piece came
+  EXPECT_CONTAINS(error, "13: ");
+  DestroyBuffer(set);
+  DestroyBuffer(dropped);
+}
+
+#if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_TransferLiteral
+TEST(Transfer, Literal) {
+  Fake::Reset();
+  TestClient client;
+  Manager manager(client);
+  const Floats data = {4, 3, 2, 1};
+  const int64_t dims[] = {4};
+  auto args = Make<PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args>();
+  args.transfer_manager = manager.manager;
+  args.data = data.data();
+  args.shape_dims = dims;
+  args.shape_num_dims = 1;
+  args.shape_element_type = PJRT_Buffer_Type_F32;
+  EXPECT_EQ(Text(Api().PJRT_AsyncHostToDeviceTransferManager_TransferLiteral(&args)), "");
+  DestroyEvent(args.done_with_h2d_transfer);
+  PJRT_Buffer* buffer = manager.Retrieve(0);
+  EXPECT_EQ(Get<float>(buffer), data);
+  DestroyBuffer(buffer);
+}
+#endif
+
+}  // namespace
+}  // namespace PJRT_PLUGIN_NS::plugin
+
+#endif
+
+TEST_MAIN()

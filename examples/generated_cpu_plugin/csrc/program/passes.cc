@@ -1,0 +1,19 @@
+#include "program/passes.h"
+
+#include "program/pass_cse.h"
+#include "program/pass_dce.h"
+#include "program/pass_inline.h"
+#include "program/pass_simplify.h"
+
+namespace PJRT_PLUGIN_NS::program {
+
+backend::Status RunPasses(Module& module, const PassOptions& options) {
+  PJRT_PLUGIN_RETURN_IF_ERROR(InlinePass(module, options.kept_composites));
+  SimplifyPass(module);
+  CsePass(module);
+  SimplifyPass(module);  // x - x and select(p, x, x) show only when equal values are one
+  DcePass(module);
+  return {};
+}
+
+}  // namespace PJRT_PLUGIN_NS::program

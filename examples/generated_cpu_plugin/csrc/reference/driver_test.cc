@@ -1,0 +1,83 @@
+#include "reference/driver.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "reference/testing_run.h"
+
+namespace PJRT_PLUGIN_NS::reference {
+namespace {
+
+using backend::Code;
+
+TEST(Driver, ShowsTheDevicesAskedFor) {
+  auto driver = reference::CreateDriver(DefaultOptions({{"num_devices", int64_t{3}}}));
+  ASSERT_TRUE(driver.ok());
+  EXPECT_EQ((*driver)->devices().size(), size_t{3});
+  EXPECT_EQ((*driver)->memories().size(), size_t{9});
+  for (size_t i = 0; i < 3; ++i) {
+    const backend::Device& device = *(*driver)->devices()[i];
+    EXPECT_EQ(device.info().id, int(i));
+    EXPECT_EQ(const_cast<backend::Device&>(device).memories()[0]->info().kind,
+              std::string("device"));
+  }
+}
+
+TEST(Driver, VisibleDevicesAreNumberedAnew) {
+  auto driver = reference::CreateDriver(DefaultOptions({{"visible_devices", std::string("2, 0")}}));
+  ASSERT_TRUE(driver.ok());
+  EXPECT_EQ((*driver)->devices().size(), size_t{2});
+  EXPECT_EQ((*driver)->devices()[1]->info().id, 1);
+  for (const char* wrong : {"9", "1,1", "a", "1,", ",", "-1", "0x1"}) {
+    auto refused =
+        reference::CreateDriver(DefaultOptions({{"visible_devices", std::string(wrong)}}));
+    EXPECT_TRUE(refused.status().code() == Code::kInvalidArgument);
+  }
+}
+
+TEST(Memory, LimitIsKept) {
+  auto driver = reference::CreateDriver(DefaultOptions({{"memory_bytes", int64_t{1000}}}));
+  ASSERT_TRUE(driver.ok());
+  backend::Memory& memory = *(*driver)->devices()[0]->memories()[0];
+  auto first = memory.Allocate(600);
+  ASSERT_TRUE(first.ok());
+  auto second = memory.Allocate(600);
+  EXPECT_TRUE(second.status().code() == Code::kResourceExhausted);
+  EXPECT_CONTAINS(second.status().message(), "600 bytes are in use");
+  *first = nullptr;
+  EXPECT_TRUE(memory.Allocate(1000).ok());
+  EXPECT_EQ(memory.Stats()->bytes_in_use, int64_t{0});
+  EXPECT_EQ(memory.Stats()->peak_bytes_in_use, int64_t{1000});
+  EXPECT_EQ(memory.Stats()->bytes_limit, int64_t{1000});
+}
+
+TEST(Memory, BlocksAreAlignedAndNeverNull) {
+  Harness run(1);
+  for (size_t bytes : {0, 1, 63, 64, 65, 81, 1000, 100000, 5000000}) {
+    auto block = *run.device().memories()[0]->Allocate(bytes);
+    EXPECT_TRUE(block->address() != nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block->address()) % 64, uintptr_t{0});
+    std::memset(block->address(), 1, bytes);
+  }
+}
+
+TEST(Stream, CopiesWaitForWhatTheyNeed) {
+  Harness run(2);
+  auto from = run.Put(Bytes<int32_t>({1, 2, 3}));
+  auto to = run.Put(Bytes<int32_t>({0, 0, 0}), 1);
+  auto [ready, promise] = backend::MakeCompletion();
+  backend::Completion copy =
+      run.device().stream().Copy({from, 4, 8}, {to, 0, 8}, std::span(&ready, 1));
+  EXPECT_FALSE(copy.IsReady());
+  promise.Set(Status());
+  EXPECT_TRUE(copy.Await().ok());
+  EXPECT_EQ(Values<int32_t>(to->address(), 12), (std::vector<int32_t>{2, 3, 0}));
+  EXPECT_TRUE(run.device().stream().Copy({from, 8, 8}, {to, 0, 8}, {}).status().code() ==
+              Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace PJRT_PLUGIN_NS::reference
+
+TEST_MAIN()

@@ -1,0 +1,144 @@
+// The table of elementwise kernels: which functor serves which operation and dtype.
+
+template <DType t>
+struct TypeOf;
+#define PJRT_KERNEL_TYPE(dtype, type) \
+  template <>                         \
+  struct TypeOf<DType::dtype> {       \
+    using Type = type;                \
+  };
+PJRT_KERNEL_TYPE(kPred, Pred)
+PJRT_KERNEL_TYPE(kS8, int8_t)
+PJRT_KERNEL_TYPE(kS16, int16_t)
+PJRT_KERNEL_TYPE(kS32, int32_t)
+PJRT_KERNEL_TYPE(kS64, int64_t)
+PJRT_KERNEL_TYPE(kU8, uint8_t)
+PJRT_KERNEL_TYPE(kU16, uint16_t)
+PJRT_KERNEL_TYPE(kU32, uint32_t)
+PJRT_KERNEL_TYPE(kU64, uint64_t)
+PJRT_KERNEL_TYPE(kF16, F16)
+PJRT_KERNEL_TYPE(kBF16, BF16)
+PJRT_KERNEL_TYPE(kF32, float)
+PJRT_KERNEL_TYPE(kF64, double)
+PJRT_KERNEL_TYPE(kC64, C64)
+PJRT_KERNEL_TYPE(kC128, C128)
+#undef PJRT_KERNEL_TYPE
+
+// f(DType) for each dtype that has kernels.
+// clang-format off
+#define PJRT_KERNEL_FOR_EACH_TYPE(X)                                                              \
+  X(kPred)                                                                                        \
+  X(kS8)                                                                                          \
+  X(kS16) X(kS32) X(kS64) X(kU8) X(kU16) X(kU32) X(kU64) X(kF16) X(kBF16) X(kF32) X(kF64) X(kC64) \
+      X(kC128)
+// clang-format on
+
+// What an operation means for i1: the arithmetic of one bit that saturates.
+template <typename Op>
+struct PredOp {
+  using Type = Op;
+};
+template <>
+struct PredOp<op::Add> {
+  using Type = op::Or;
+};
+template <>
+struct PredOp<op::Multiply> {
+  using Type = op::And;
+};
+template <>
+struct PredOp<op::Not> {
+  using Type = op::PredNot;
+};
+
+// The element type whose instance serves T: for select and for what only moves bits, the unsigned
+// integer.
+template <typename Op, typename T>
+constexpr auto Canonical() {
+  if constexpr (kSame<Op, op::Select> && sizeof(T) <= 8) {
+    return Unsigned<T>{};
+  } else if constexpr (kIsInteger<T> && Op::kBits) {
+    return Unsigned<T>{};
+  } else {
+    return T{};
+  }
+}
+
+template <typename Op, typename T, int arity>
+constexpr ElementwiseFn Direct() {
+  using C = decltype(Canonical<Op, T>());
+  // Each functor serves the portable table or those of the ISAs.
+  if constexpr (Op::template kVector<C> != kVectorKernels) {
+    return nullptr;
+  } else if constexpr (arity == 1) {
+    return &Map1<Op, decltype(Op::Apply(C{})), C>;
+  } else if constexpr (kSame<Op, op::Select>) {
+    return &Map3<Op, C, Pred, C, C>;
+  } else if constexpr (arity == 2) {
+    return &Map2<Op, decltype(Op::Apply(C{}, C{})), C, C>;
+  } else {
+    return &Map3<Op, C, C, C, C>;
+  }
+}
+
+template <typename Op, int arity, DType t>
+constexpr ElementwiseFn Entry() {
+  using T = typename TypeOf<t>::Type;
+  if constexpr (t == DType::kPred) {
+    return Direct<typename PredOp<Op>::Type, T, arity>();
+  } else if constexpr (kIsHalf<T> && !kSame<Op, op::Select>) {
+    constexpr ElementwiseFn f32 = Direct<Op, float, arity>();
+    if constexpr (f32 == nullptr) {
+      return nullptr;
+    } else if constexpr (arity == 1) {
+      return &ThroughF32<f32, T, 1, kSame<decltype(Op::Apply(0.0f)), float>>;
+    } else if constexpr (arity == 2) {
+      return &ThroughF32<f32, T, 2, kSame<decltype(Op::Apply(0.0f, 0.0f)), float>>;
+    } else {
+      return &ThroughF32<f32, T, 3, true>;
+    }
+  } else {
+    return Direct<Op, T, arity>();
+  }
+}
+
+// The functions of complex numbers are in complex.inl, once for all ISAs.
+template <typename Op>
+inline constexpr DTypeSet kElsewhere = 0;
+#define PJRT_KERNEL_ELSEWHERE(name) \
+  template <>                       \
+  inline constexpr DTypeSet kElsewhere<op::name> = kComplexTypes;
+PJRT_KERNEL_ELSEWHERE(Abs)
+PJRT_KERNEL_ELSEWHERE(Atan2)
+PJRT_KERNEL_ELSEWHERE(Cbrt)
+PJRT_KERNEL_ELSEWHERE(Cosine)
+PJRT_KERNEL_ELSEWHERE(Divide)
+PJRT_KERNEL_ELSEWHERE(Exponential)
+PJRT_KERNEL_ELSEWHERE(ExponentialMinusOne)
+PJRT_KERNEL_ELSEWHERE(Log)
+PJRT_KERNEL_ELSEWHERE(LogPlusOne)
+PJRT_KERNEL_ELSEWHERE(Logistic)
+PJRT_KERNEL_ELSEWHERE(Power)
+PJRT_KERNEL_ELSEWHERE(Rsqrt)
+PJRT_KERNEL_ELSEWHERE(Sign)
+PJRT_KERNEL_ELSEWHERE(Sine)
+PJRT_KERNEL_ELSEWHERE(Sqrt)
+PJRT_KERNEL_ELSEWHERE(Tan)
+PJRT_KERNEL_ELSEWHERE(Tanh)
+#undef PJRT_KERNEL_ELSEWHERE
+
+template <typename Op, int arity, DTypeSet types>
+constexpr void FillRow(ElementwiseFn* row) {
+  constexpr DTypeSet here = types & kTypes & ~kElsewhere<Op>;
+#define PJRT_KERNEL_ENTRY(t) \
+  if constexpr (Contains(here, DType::t)) row[size_t(DType::t)] = Entry<Op, arity, DType::t>();
+  PJRT_KERNEL_FOR_EACH_TYPE(PJRT_KERNEL_ENTRY)
+#undef PJRT_KERNEL_ENTRY
+}
+
+constexpr void FillElementwise(KernelTable& table) {
+#define PJRT_PLUGIN_KERNEL(name, arity, types) \
+  FillRow<op::name, arity, (types)>(table.elementwise[size_t(ElementwiseOp::k##name)]);
+#include "reference/kernels/elementwise.inc"
+#undef PJRT_PLUGIN_KERNEL
+}

@@ -1,0 +1,64 @@
+#include <array>
+#include <utility>
+
+#include "reference/lowerings.h"
+
+namespace PJRT_PLUGIN_NS::reference {
+namespace {
+
+using program::OpCode;
+
+constexpr std::pair<OpCode, Lowering> kLowerings[] = {
+    {OpCode::kAfterAll, LowerToken},
+    {OpCode::kAllGather, LowerAllGather},
+    {OpCode::kAllReduce, LowerAllReduce},
+    {OpCode::kAllToAll, LowerAllToAll},
+    {OpCode::kBitcastConvert, LowerBitcastConvert},
+    {OpCode::kBroadcast, LowerBroadcast},
+    {OpCode::kBroadcastInDim, LowerBroadcastInDim},
+    {OpCode::kCase, LowerCase},
+    {OpCode::kCollectivePermute, LowerCollectivePermute},
+    {OpCode::kConcatenate, LowerConcatenate},
+    {OpCode::kConstant, LowerConstant},
+    {OpCode::kCreateToken, LowerToken},
+    {OpCode::kCustomCall, LowerCustomCall},
+    {OpCode::kDotGeneral, LowerDotGeneral},
+    {OpCode::kDynamicSlice, LowerDynamicSlice},
+    {OpCode::kDynamicUpdateSlice, LowerDynamicUpdateSlice},
+    {OpCode::kGather, LowerGather},
+    {OpCode::kIf, LowerIf},
+    {OpCode::kOptimizationBarrier, LowerIdentity},
+    {OpCode::kPad, LowerPad},
+    {OpCode::kPartitionId, LowerPartitionId},
+    {OpCode::kReduce, LowerReduce},
+    {OpCode::kReduceScatter, LowerReduceScatter},
+    {OpCode::kReduceWindow, LowerReduceWindow},
+    {OpCode::kReplicaId, LowerReplicaId},
+    {OpCode::kReshape, LowerReshape},
+    {OpCode::kReverse, LowerReverse},
+    {OpCode::kScatter, LowerScatter},
+    {OpCode::kSdyManualComputation, LowerManualComputation},
+    {OpCode::kSdyShardingConstraint, LowerIdentity},
+    {OpCode::kSlice, LowerSlice},
+    {OpCode::kSort, LowerSort},
+    {OpCode::kTranspose, LowerTranspose},
+    {OpCode::kWhile, LowerWhile},
+};
+
+constexpr size_t kNumOps = 0
+#define PJRT_PLUGIN_OP(...) +1
+#include "program/ops.inc"
+#undef PJRT_PLUGIN_OP
+    ;
+
+constexpr auto kByCode = [] {
+  std::array<Lowering, kNumOps> table{};
+  for (auto [code, lowering] : kLowerings) table[size_t(code)] = lowering;
+  return table;
+}();
+
+}  // namespace
+
+Lowering FindLowering(OpCode code) { return kByCode[size_t(code)]; }
+
+}  // namespace PJRT_PLUGIN_NS::reference

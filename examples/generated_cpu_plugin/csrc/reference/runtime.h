@@ -1,0 +1,30 @@
+#ifndef REFERENCE_RUNTIME_H_
+#define REFERENCE_RUNTIME_H_
+
+// Runtime: what all devices and executables of one driver share: cores, workers and kept memory.
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "generated/config.h"
+#include "reference/block_cache.h"
+#include "reference/thread_pool.h"
+#include "reference/worker.h"
+
+namespace PJRT_PLUGIN_NS::reference {
+
+struct Runtime {
+  explicit Runtime(size_t num_devices) : workers(num_devices) {}
+
+  BlockCache blocks;
+  ThreadPool pool;
+  std::vector<Worker> workers;  // by local device
+  // Held while a program is queued on several devices: all of them see all programs in one order,
+  // or two programs would wait for each other.
+  std::mutex launch_order;
+};
+
+}  // namespace PJRT_PLUGIN_NS::reference
+
+#endif  // REFERENCE_RUNTIME_H_

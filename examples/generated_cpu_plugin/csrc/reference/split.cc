@@ -1,0 +1,124 @@
+#include "reference/split.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace PJRT_PLUGIN_NS::reference {
+namespace {
+
+using program::AxisRef;
+using program::Mesh;
+
+int64_t SizeOf(const Mesh& mesh, const AxisRef& ref) {
+  if (ref.size != 0) return ref.size;
+  for (const auto& [name, size] : mesh.axes)
+    if (name == ref.name) return size;
+  return 0;
+}
+
+// The coordinate of place `place` (row-major) of the mesh along an axis or a part of one.
+int64_t CoordinateOf(const Mesh& mesh, const AxisRef& ref, int64_t place) {
+  int64_t inner = 1;
+  for (size_t a = mesh.axes.size(); a-- > 0;) {
+    const auto& [name, size] = mesh.axes[a];
+    if (name == ref.name) {
+      int64_t coordinate = place / inner % size;
+      return ref.size == 0 ? coordinate
+                           : coordinate / (size / (ref.pre_size * ref.size)) % ref.size;
+    }
+    inner *= size;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<std::optional<Split>> SplitOf(const program::Module& module,
+                                     const Partitioning& partitioning,
+                                     const program::Sharding& sharding, const Dims& dims,
+                                     const std::vector<std::string>* manual_axes) {
+  if (partitioning.num_partitions == 1) return std::optional<Split>();
+  const Mesh* mesh = &sharding.inlined_mesh;
+  if (!sharding.mesh.empty()) {
+    auto found = std::find_if(module.meshes.begin(), module.meshes.end(),
+                              [&](const Mesh& one) { return one.name == sharding.mesh; });
+    if (found == module.meshes.end())
+      return backend::InvalidArgument("a sharding names the mesh @" + sharding.mesh +
+                                      ", which the module does not have");
+    mesh = &*found;
+  }
+  int64_t places = 1;
+  for (const auto& [name, size] : mesh->axes) places *= size;
+  // A mesh without axes puts the whole tensor on one device; here every device has it.
+  if (mesh->axes.empty()) return std::optional<Split>();
+  if (places != partitioning.num_partitions)
+    return backend::InvalidArgument("the mesh @" + mesh->name + " has " + std::to_string(places) +
+                                    " places but the program runs on " +
+                                    std::to_string(partitioning.num_partitions) +
+                                    " partitions; compile it for as many devices as its mesh has");
+  auto counts = [&](const AxisRef& axis) {
+    return manual_axes == nullptr ||
+           std::find(manual_axes->begin(), manual_axes->end(), axis.name) != manual_axes->end();
+  };
+  Split split;
+  split.local_dims = dims;
+  split.tiles.assign(dims.size(), 1);
+  for (size_t d = 0; d < dims.size() && d < sharding.dims.size(); ++d)
+    for (const AxisRef& axis : sharding.dims[d].axes)
+      if (counts(axis)) split.tiles[d] *= std::max<int64_t>(SizeOf(*mesh, axis), 1);
+  bool any = false;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    any = any || split.tiles[d] != 1;
+    if (dims[d] % split.tiles[d] != 0)
+      return backend::Unimplemented(
+          "dimension " + std::to_string(d) + " of size " + std::to_string(dims[d]) +
+          " is split in " + std::to_string(split.tiles[d]) + " parts: only even parts can be run");
+    split.local_dims[d] = dims[d] / split.tiles[d];
+  }
+  if (!any) return std::optional<Split>();
+  for (int64_t p = 0; p < places; ++p) {
+    int64_t place = p;
+    for (size_t i = 0; i < mesh->device_ids.size(); ++i)
+      if (mesh->device_ids[i] == p) place = int64_t(i);
+    Dims start(dims.size(), 0);
+    for (size_t d = 0; d < dims.size() && d < sharding.dims.size(); ++d) {
+      int64_t tile = 0;
+      for (const AxisRef& axis : sharding.dims[d].axes)
+        if (counts(axis))
+          tile =
+              tile * std::max<int64_t>(SizeOf(*mesh, axis), 1) + CoordinateOf(*mesh, axis, place);
+      start[d] = tile * split.local_dims[d];
+    }
+    split.starts.push_back(std::move(start));
+  }
+  return std::optional<Split>(std::move(split));
+}
+
+Result<std::optional<Split>> SplitOf(const program::Module& module,
+                                     const Partitioning& partitioning,
+                                     const std::vector<program::AttributeList>& attributes,
+                                     size_t index, const program::Type& type) {
+  if (index >= attributes.size()) return std::optional<Split>();
+  for (const program::NamedAttribute& one : attributes[index]) {
+    if (one.name != "sdy.sharding") continue;
+    if (const auto* sharding = one.value.As<program::Sharding>())
+      return SplitOf(module, partitioning, *sharding, type.dims);
+  }
+  return std::optional<Split>();
+}
+
+backend::Sharding ShardingOf(const std::optional<Split>& split, const Partitioning& partitioning) {
+  backend::Sharding sharding;
+  if (!split) return sharding;
+  sharding.tiles = split->tiles;
+  // Parts row-major, all the holders of a part in a row.
+  std::map<Dims, std::vector<int64_t>> holders;
+  for (size_t p = 0; p < split->starts.size(); ++p) holders[split->starts[p]].push_back(int64_t(p));
+  for (const auto& [start, partitions] : holders)
+    sharding.devices.insert(sharding.devices.end(), partitions.begin(), partitions.end());
+  (void)partitioning;
+  return sharding;
+}
+
+}  // namespace PJRT_PLUGIN_NS::reference

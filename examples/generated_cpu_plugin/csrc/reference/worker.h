@@ -1,0 +1,40 @@
+#ifndef REFERENCE_WORKER_H_
+#define REFERENCE_WORKER_H_
+
+// Worker: the thread of one simulated device, for programs that cannot run on the thread that
+// launches them: those that wait for other devices or for their inputs. Started by the first task;
+// the destructor finishes all tasks.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "generated/config.h"
+
+namespace PJRT_PLUGIN_NS::reference {
+
+class Worker {
+ public:
+  Worker() = default;
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Tasks run one after the other in the order of the calls. They do not throw.
+  void Enqueue(std::function<void()> task);
+
+ private:
+  void Work();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  std::thread thread_;
+  bool stop_ = false;
+};
+
+}  // namespace PJRT_PLUGIN_NS::reference
+
+#endif  // REFERENCE_WORKER_H_

@@ -1,0 +1,3 @@
+#include "vendor/overrides.h"
+
+// Definitions of the functions that overrides.h declares.

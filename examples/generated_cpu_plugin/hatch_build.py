@@ -1,0 +1,168 @@
+"""
+Build hook: makes the plugin library with CMake and puts it into the wheel.
+
+One wheel serves every Python (tag ``py3-none-<platform>``): the library knows nothing of Python.
+Environment: ``CXX`` and ``CMAKE_ARGS`` as CMake users know them, ``CMAKE_BUILD_PARALLEL_LEVEL`` for
+another number of jobs than there are processors.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+OLDEST_CMAKE = (3, 22)
+HOW_TO_GET_A_COMPILER = """\
+  Debian, Ubuntu   apt install g++
+  Fedora, RHEL     dnf install gcc-c++
+  macOS            xcode-select --install
+GCC 12 or newer and Clang 14 or newer will do; CXX=/path/to/compiler chooses among several."""
+
+
+class CMakeBuildHook(BuildHookInterface[Any]):
+    """Runs CMake for wheels and for editable installs."""
+
+    def dependencies(self) -> list[str]:
+        """What an isolated build must fetch: CMake and Ninja, each only when there is none."""
+        missing = []
+        if _find_cmake() is None:
+            missing.append("cmake>=3.22")
+        if shutil.which("ninja") is None:
+            missing.append("ninja")
+        return missing
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Builds the library. ``version`` is hatchling's: ``standard`` or ``editable``."""
+        if sys.platform == "darwin":
+            os.environ.setdefault(
+                "MACOSX_DEPLOYMENT_TARGET", self.config["macos-deployment-target"]
+            )
+        platform = self.build_config.builder.get_best_matching_tag().split("-")[2]
+        package, name = Path(self.config["package"]), self.config["library"]
+        library = self._build(Path(self.root, "build", "wheel"), name)
+
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform}"
+        if version == "editable":
+            _replace(library, Path(self.root, package, name))
+        else:
+            inside = package.relative_to("src") / name
+            build_data["force_include"][str(library)] = inside.as_posix()
+
+    def _build(self, folder: Path, name: str) -> Path:
+        cmake = _find_cmake()
+        if cmake is None:
+            self._abort("There is no CMake 3.22 or newer on the PATH: pip install cmake ninja")
+        compiler = _find_compiler()
+        if compiler is None:
+            wanted = os.environ.get("CXX")
+            what = f"CXX={wanted} names no program" if wanted else "There is no C++ compiler"
+            self._abort(f"{what}. Install one and build again:\n{HOW_TO_GET_A_COMPILER}")
+
+        generator = _generator()
+        if reason := _stale(folder, self.root, generator, compiler):
+            self.app.display_info(f"{folder} cannot be reused, {reason}; building anew")
+            shutil.rmtree(folder)
+        stage = folder / "stage"
+        jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(_cpu_count())
+
+        self.app.display_waiting(f"Configuring {name} in {folder}")
+        self._run(
+            [
+                *(cmake, "-S", self.root, "-B", str(folder), *generator),
+                *("-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={compiler}"),
+                "-DPJRT_PLUGIN_BUILD_TESTS=OFF",
+                *shlex.split(os.environ.get("CMAKE_ARGS", "")),
+            ],
+            "CMake could not configure the project; the reason is above. If it is the compiler:\n"
+            + HOW_TO_GET_A_COMPILER,
+        )
+        self.app.display_waiting(f"Compiling {name} with {jobs} jobs")
+        self._run(
+            [cmake, "--build", str(folder), "--parallel", jobs],
+            f"{name} does not compile; the first error above says why.",
+        )
+        self._run(
+            [
+                *(cmake, "--install", str(folder), "--prefix", str(stage)),
+                *("--component", "plugin", "--strip"),
+            ],
+            f"{name} could not be put into {stage}.",
+        )
+        return stage / name
+
+    def _run(self, command: list[str], failure: str) -> None:
+        sys.stdout.flush()
+        if subprocess.run(command, check=False).returncode != 0:
+            self._abort(f"{failure}\n  The command was: {shlex.join(command)}")
+
+    def _abort(self, message: str) -> NoReturn:
+        self.app.display_error(f"\nerror: {message}\n")
+        sys.exit(1)
+
+
+def _find_cmake() -> str | None:
+    cmake = shutil.which("cmake")
+    if cmake is None:
+        return None
+    try:
+        text = subprocess.run(
+            [cmake, "--version"], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None  # a launcher whose program is gone
+    found = re.search(r"version (\d+)\.(\d+)", text)
+    return cmake if found and (int(found[1]), int(found[2])) >= OLDEST_CMAKE else None
+
+
+def _find_compiler() -> str | None:
+    if wanted := os.environ.get("CXX"):
+        return shutil.which(shlex.split(wanted)[0])
+    return next((path for name in ("c++", "g++", "clang++") if (path := shutil.which(name))), None)
+
+
+def _generator() -> list[str]:
+    ninja = shutil.which("ninja")
+    if ninja is None:
+        return ["-G", "Unix Makefiles"]
+    # Said every time: the Ninja of an isolated build is gone after it.
+    return ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
+
+
+def _stale(folder: Path, root: str, generator: list[str], compiler: str) -> str:
+    """Why CMake would refuse or misuse an earlier build folder; empty when it would not."""
+    cache = folder / "CMakeCache.txt"
+    if not cache.is_file():
+        return "it was left unfinished" if folder.exists() else ""
+    entries = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text("utf-8", "replace"), re.M))
+    if Path(entries.get("CMAKE_HOME_DIRECTORY", "")).resolve() != Path(root).resolve():
+        return "the checkout has moved"
+    if entries.get("CMAKE_GENERATOR") != generator[1]:
+        return f"it was made for {entries.get('CMAKE_GENERATOR')}"
+    if entries.get("CMAKE_CXX_COMPILER") != compiler:
+        return "the compiler is another one"
+    return ""
+
+
+def _cpu_count() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _replace(source: Path, target: Path) -> None:
+    """Copies so that who has the old library open keeps it, and nobody sees half a file."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        shutil.copy2(source, partial)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,58 @@
+"""
+Everything that this package takes from JAX's private modules, and nothing else.
+
+JAX has no public way to register a plugin. Each name below is pinned by
+tests/test_jax_private_api.py, so that a release of JAX that moves one fails a test and not a user's
+program. Nothing here imports jax before it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def register_plugin(platform: str, library: str, priority: int) -> None:
+    """Loads the library into this process and puts the platform on JAX's list. Makes no client."""
+    from jax._src import xla_bridge
+
+    # Options that are None, unlike empty ones, make JAX drop JAX_PJRT_CLIENT_CREATE_OPTIONS in
+    # distributed programs.
+    xla_bridge.register_plugin(platform, library_path=library, priority=priority, options={})
+
+
+def is_registered(platform: str) -> bool:
+    """Whether JAX has the platform on its list already, whoever put it there."""
+    from jax._src import xla_bridge
+
+    return platform in xla_bridge._backend_factories
+
+
+def let_it_fail_quietly(platform: str) -> bool:
+    """
+    Makes JAX go on with its other backends when no client of the platform can be made.
+
+    JAX registers plugins such that a missing device ends every program, those for the CPU too,
+    unless JAX_PLATFORMS is set. With JAX_PLATFORMS naming the platform the failure stays loud.
+    Returns whether this JAX has the switch.
+    """
+    from jax._src import xla_bridge
+
+    registration: Any = getattr(xla_bridge, "_backend_factories", {}).get(platform)
+    if not hasattr(registration, "fail_quietly"):
+        return False
+    registration.fail_quietly = True
+    return True
+
+
+def requested_platforms() -> str:
+    """JAX_PLATFORMS, or what the program set in jax.config: names with commas, or nothing."""
+    import jax
+
+    return jax.config.jax_platforms or ""
+
+
+def platforms_from_environment(environ: Mapping[str, str]) -> list[str]:
+    """The platforms that JAX will register by itself, from PJRT_NAMES_AND_LIBRARY_PATHS."""
+    entries = environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
+    return [entry.split(":")[0].strip() for entry in entries if entry.strip()]

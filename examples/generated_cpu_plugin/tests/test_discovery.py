@@ -1,0 +1,159 @@
+"""JAX finds the plugin by itself, once, at no cost, and lives on when the plugin cannot serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from plugin_under_test import BACKEND, DEFAULT_NUM_DEVICES, config, plugin, register
+from support import output_of, run_python
+
+pytestmark = pytest.mark.foundational
+
+# Notes in `loaded` each time that JAX loads our library from here on.
+COUNT_LOADS = f"""
+from jax._src import xla_bridge
+loaded = []
+load = xla_bridge.xla_client.load_pjrt_plugin_dynamically
+def counting(name, path):
+    if name == "{config.PLATFORM}":
+        loaded.append(name)
+    return load(name, path)
+xla_bridge.xla_client.load_pjrt_plugin_dynamically = counting
+"""
+
+
+def test_found_and_registered_once() -> None:
+    code = COUNT_LOADS + "import jax\njax.devices('cpu')\nprint(loaded)"
+    assert output_of(code) == f"['{config.PLATFORM}']"
+
+
+def test_default_backend_follows_priority() -> None:
+    result = run_python("import jax\nprint(jax.default_backend())")
+    assert result.stdout.strip() == (config.PLATFORM if config.PRIORITY > 0 else "cpu")
+
+
+def test_number_of_devices_as_answered() -> None:
+    if BACKEND == "own":
+        pytest.skip("a backend of your own may have any number")
+    code = f"import jax\nprint(len(jax.devices('{config.PLATFORM}')))"
+    assert output_of(code) == str(DEFAULT_NUM_DEVICES)
+
+
+def test_initialize_is_idempotent_and_makes_no_client() -> None:
+    code = COUNT_LOADS + (
+        f"import {config.MODULE} as plugin\n"
+        "plugin.initialize()\n"
+        "plugin.initialize()\n"
+        "xla_bridge.discover_pjrt_plugins()\n"
+        "print(loaded, len(xla_bridge._backends))"
+    )
+    result = run_python(code)
+    assert result.stdout.strip() == f"['{config.PLATFORM}'] 0"
+    assert result.stderr == ""
+
+
+def test_import_is_cheap() -> None:
+    code = f"import sys, {config.MODULE}\nprint('jax' in sys.modules, 'numpy' in sys.modules)"
+    assert output_of(code) == "False False"
+
+
+def test_jax_platforms_without_us_leaves_the_library_alone() -> None:
+    code = COUNT_LOADS + "import jax\nprint(jax.devices()[0].platform, loaded)"
+    assert output_of(code, {"JAX_PLATFORMS": "cpu"}) == "cpu []"
+
+
+def test_platforms_set_by_the_program_count_too() -> None:
+    code = COUNT_LOADS + (
+        "import jax\njax.config.update('jax_platforms', 'cpu')\njax.devices()\nprint(loaded)"
+    )
+    assert output_of(code) == "[]"
+
+
+def test_registration_by_environment_is_left_to_jax() -> None:
+    from plugin_under_test import library
+
+    code = COUNT_LOADS + "import jax\nprint(jax.devices()[0].platform, loaded)"
+    environ = {
+        "PJRT_NAMES_AND_LIBRARY_PATHS": f"{config.PLATFORM}:{library.find_library()}",
+        "JAX_PLATFORMS": config.PLATFORM,
+    }
+    result = run_python(code, environ)
+    assert result.stdout.strip() == f"{config.PLATFORM} ['{config.PLATFORM}']"
+    assert "ALREADY_EXISTS" not in result.stderr
+
+
+def test_missing_library_leaves_the_cpu_working(tmp_path: Path) -> None:
+    code = "import jax, jax.numpy as jnp\nprint(jax.default_backend(), int(jnp.add(1, 1)))"
+    missing = str(tmp_path / "missing.so")
+    result = run_python(code, {config.LIBRARY_PATH_VARIABLE: missing})
+    assert result.stdout.strip() == "cpu 2", result.stderr
+    warnings = [line for line in result.stderr.splitlines() if missing in line]
+    assert len(warnings) == 1, result.stderr
+    assert f"python -m {config.MODULE}.doctor" in warnings[0]
+    assert "Traceback" not in result.stderr
+
+
+def test_foreign_library_leaves_the_cpu_working(tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign.so"
+    foreign.write_bytes(b"not a library")
+    code = "import jax\nprint(jax.default_backend())"
+    result = run_python(code, {config.LIBRARY_PATH_VARIABLE: str(foreign)})
+    assert result.stdout.strip() == "cpu", result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(BACKEND == "own", reason="provoked by an option of the skeleton")
+def test_no_device_leaves_the_cpu_working() -> None:
+    code = f"""
+    import jax, jax.numpy as jnp
+    print(jax.default_backend(), int(jnp.add(1, 1)))
+    try:
+        jax.devices("{config.PLATFORM}")
+    except RuntimeError as error:
+        print(error)
+    """
+    result = run_python(code, {config.ENV_PREFIX + "NUM_DEVICES": "none"})
+    assert result.returncode == 0, result.stderr
+    first, cause = result.stdout.splitlines()[:2]
+    assert first == "cpu 2"
+    assert config.ENV_PREFIX + "NUM_DEVICES" in cause
+
+
+@pytest.mark.skipif(BACKEND == "own", reason="provoked by an option of the skeleton")
+def test_failure_is_loud_when_the_platform_is_asked_for() -> None:
+    environ = {
+        config.ENV_PREFIX + "NUM_DEVICES": "none",
+        "JAX_PLATFORMS": f"{config.PLATFORM},cpu",
+    }
+    result = run_python("import jax\njax.devices()", environ)
+    assert result.returncode != 0
+    assert f"Unable to initialize backend '{config.PLATFORM}'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "tested"),
+    [
+        ("0.10.1", False),
+        ("0.10.2", True),
+        ("0.12.0.1", True),
+        ("0.12.9", True),
+        ("0.13.0", False),
+        ("0.13.0.dev20261101", False),
+        ("unknown", False),
+    ],
+)
+def test_tested_range_of_jax(version: str, tested: bool) -> None:
+    assert register.is_tested(version) is tested
+
+
+def test_initialize_never_raises(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def explode() -> str:
+        raise RuntimeError("the cause,\non two lines")
+
+    monkeypatch.setattr(register, "register", explode)
+    plugin.initialize()
+    assert len(caplog.records) == 1
+    assert "RuntimeError: the cause, on two lines" in caplog.text

@@ -1,0 +1,84 @@
+"""What is wrong is said: what happened, with what, and what would be right."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from plugin_under_test import BACKEND, config
+from support import run_python
+
+pytestmark = pytest.mark.core
+
+
+def client_error(options: str) -> str:
+    """The message of the failure to make a client with these create options."""
+    environ = {"JAX_PJRT_CLIENT_CREATE_OPTIONS": options, "JAX_PLATFORMS": config.PLATFORM}
+    result = run_python("import jax\njax.devices()", environ)
+    assert result.returncode == 1, result.stderr
+    return result.stderr.strip().splitlines()[-1]
+
+
+def test_unknown_option_lists_the_valid_ones() -> None:
+    message = client_error("no_such_option:1")
+    assert "INVALID_ARGUMENT" in message
+    assert "no_such_option" in message
+    if BACKEND != "own":
+        assert "num_devices" in message
+
+
+@pytest.mark.skipif(BACKEND == "own", reason="options of the skeleton")
+@pytest.mark.parametrize("value", ["0", "-3", "many", "999999", "2.5"])
+def test_bad_value_of_an_option(value: str) -> None:
+    message = client_error(f"num_devices:{value}")
+    assert "INVALID_ARGUMENT" in message
+    assert "num_devices" in message
+    assert value in message
+
+
+@pytest.mark.skipif(BACKEND == "own", reason="options of the skeleton")
+def test_options_come_as_text() -> None:
+    environ = {"JAX_PJRT_CLIENT_CREATE_OPTIONS": "num_devices:3", "JAX_PLATFORMS": config.PLATFORM}
+    result = run_python("import jax\nprint(len(jax.devices()))", environ)
+    assert result.stdout.strip() == "3", result.stderr
+
+
+@pytest.mark.needs_compiler
+def test_operation_without_implementation_is_refused_by_name() -> None:
+    call = jax.ffi.ffi_call("no_such_target", jax.ShapeDtypeStruct((4,), np.float32))
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        jax.jit(call)(np.zeros(4, np.float32))
+    message = str(caught.value)
+    assert "UNIMPLEMENTED" in message
+    assert "custom_call" in message
+    assert "no_such_target" in message
+    assert "4xf32" in message
+    assert "test_errors.py" in message  # the source location
+    assert jnp.add(1, 1) == 2  # and life goes on
+
+
+@pytest.mark.needs_no_compiler
+def test_compiling_is_refused_clearly() -> None:
+    with pytest.raises(jax.errors.JaxRuntimeError, match="UNIMPLEMENTED") as caught:
+        jax.jit(lambda x: x + 1)(np.float32(1))
+    assert "ompile" in str(caught.value)
+    moved = jax.device_put(np.arange(3), jax.devices(config.PLATFORM)[0])
+    np.testing.assert_array_equal(np.asarray(moved), [0, 1, 2])
+
+
+def test_out_of_memory_is_an_error() -> None:
+    """JAX gets RESOURCE_EXHAUSTED, and smaller arrays still fit. Reversed: must be copied."""
+    if BACKEND == "own":
+        pytest.skip("provoked by an option of the skeleton")
+    code = f"""
+    import jax, numpy as np
+    device = jax.devices("{config.PLATFORM}")[0]
+    try:
+        jax.device_put(np.zeros(1 << 22, np.int8)[::-1], device).block_until_ready()
+    except jax.errors.JaxRuntimeError as error:
+        print(str(error).split(":")[0])
+    print(int(np.asarray(jax.device_put(np.ones(1000, np.int8)[::-1], device)).sum()))
+    """
+    result = run_python(code, {config.ENV_PREFIX + "MEMORY_BYTES": str(1 << 21)})
+    assert result.stdout.split() == ["RESOURCE_EXHAUSTED", "1000"], result.stderr
