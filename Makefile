@@ -7,10 +7,11 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow lint format example docs benchmark clean env
+.PHONY: help demo test test-fast test-slow test-api-versions test-sanitizers lint format example docs \
+  benchmark clean env
 
 help: ## Show the targets
-	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 20
 
 demo: ## Render the default plugin, build its wheel and run JAX on it
 	@sh tools/environment.sh "$(PYTHON)" build/demo-venv .
@@ -19,10 +20,16 @@ demo: ## Render the default plugin, build its wheel and run JAX on it
 test: lint test-fast test-slow ## All of this project's tests
 
 test-fast: env ## The tests that build no plugin: two minutes
-	$(PYTEST) -m "not slow" -n auto --dist loadgroup
+	$(PYTEST) -m "not slow and not long" -n auto --dist loadgroup
 
 test-slow: env ## The tests that build plugins and run them on JAX
-	$(PYTEST) -m slow
+	$(PYTEST) -m "slow and not long"
+
+test-api-versions: env ## Compile the C API layer at every API version, and run it at four
+	$(PYTEST) -m long -n 2 tests/registry/test_api_versions.py
+
+test-sanitizers: env ## Run the generated C++ tests under the sanitizers
+	$(PYTEST) -m long tests/generated/test_sanitizers.py
 
 lint: env ## Formatting, ruff, mypy and clang-format
 	$(PY) -m ruff check .
