@@ -7,6 +7,8 @@ import sys
 import click
 
 import pjrt_scaffold
+from pjrt_scaffold._cli.compat import compat
+from pjrt_scaffold._cli.diff import diff
 from pjrt_scaffold._cli.doctor import doctor
 from pjrt_scaffold._cli.new import new
 from pjrt_scaffold._cli.registry import registry
@@ -29,6 +31,8 @@ def cli() -> None:
       pjrt-scaffold doctor                       what is installed, what is missing
       pjrt-scaffold new mychip-pjrt              asks the questions, then renders
       pjrt-scaffold new mychip-pjrt --defaults   the working CPU plugin, no questions
+      pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
+      pjrt-scaffold compat --plugin jax_plugins.mychip   which jaxlib releases it can serve
       pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
 
     Results go to stdout, everything else to stderr.
@@ -36,6 +40,8 @@ def cli() -> None:
 
 
 cli.add_command(new)
+cli.add_command(diff)
+cli.add_command(compat)
 cli.add_command(registry)
 cli.add_command(doctor)
 

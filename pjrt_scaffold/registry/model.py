@@ -153,6 +153,26 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionNote:
+    """What a version changed beyond appending, and what a plugin must do (annotations.json)."""
+
+    since: int  # 105
+    kind: str  # meaning, layout, size (a declared one), version (the number itself), source
+    about: tuple[str, ...]  # ("PJRT_Memory",), ("PJRT_ExecuteOptions.context",)
+    change: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A name that was replaced by another with the same binary form."""
+
+    name: str  # "PJRT_Megascale_MultiSliceConfig"
+    now: str  # "PJRT_MultiSlice_Config"
+    until: int  # the first minor with the new name
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """An entry of the call table, or a function of an extension (then `slots` is empty)."""
 
@@ -220,6 +240,8 @@ class Registry:
     callbacks: tuple[Callback, ...]
     opaque: tuple[Opaque, ...]
     constants: tuple[Constant, ...]
+    notes: tuple[VersionNote, ...] = ()  # by version
+    aliases: tuple[Alias, ...] = ()
 
     def at(self, minor: int) -> Api:
         """The API at version 0.`minor`.
@@ -285,6 +307,14 @@ def build(abi: Json, annotations: Json) -> Registry:
         opaque=tuple(Opaque(**_common(o)) for o in abi["opaque"]),
         constants=tuple(
             Constant(**_common(c), values=_history(c["values"])) for c in abi["constants"]
+        ),
+        notes=tuple(
+            VersionNote(int(since), n["kind"], tuple(n["about"]), n["change"], n["action"])
+            for since, notes in annotations.get("versions", {}).items()
+            for n in notes
+        ),
+        aliases=tuple(
+            Alias(name, a["now"], a["until"]) for name, a in annotations.get("aliases", {}).items()
         ),
     )
 
