@@ -130,7 +130,8 @@ def _markdown(c: Comparison) -> Iterator[str]:
         yield "| function | since | level | default answer | called |"
         yield "| --- | --- | --- | --- | --- |"
         for f in c.functions:
-            yield f"| `{f.name}` | 0.{f.since} | {f.level or '?'} | {_stub(f)} | {_cell(f.called)} |"
+            cells = (f"`{f.name}`", f"0.{f.since}", f.level or "?", _stub(f), _cell(f.called))
+            yield f"| {' | '.join(cells)} |"
     if c.structs:
         yield "\n### Grown structs\n"
         yield "| struct | bytes | new members |"

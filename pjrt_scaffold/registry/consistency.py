@@ -110,8 +110,8 @@ def _version_notes(registry: Registry) -> Iterator[str]:
 
 
 def _all_names(registry: Registry) -> set[str]:
-    groups = (registry.functions, registry.structs, registry.enums, registry.callbacks)
-    names = {item.name for group in groups for item in group}
+    names = {item.name for item in (*registry.functions, *registry.callbacks)}
+    names |= {item.name for item in (*registry.structs, *registry.enums)}
     names |= {item.name for item in (*registry.opaque, *registry.constants)}
     names |= {value.name for enum in registry.enums for value in enum.values}
     for struct in registry.structs:
@@ -159,7 +159,9 @@ def _breaks(registry: Registry) -> Iterator[_Break]:
             )
 
 
-def _moved(field: Field, old: Field | None, before: dict[str, Field], now: tuple[Field, ...]) -> bool:
+def _moved(
+    field: Field, old: Field | None, before: dict[str, Field], now: tuple[Field, ...]
+) -> bool:
     if old is not None:
         return old.offset != field.offset
     # A member under a new name at the place and of the type of one that went is a rename; the

@@ -19,6 +19,7 @@ class Release:
     framework: int  # minor of the API that it was built with: 112
     min_plugin: int | None  # oldest minor that it accepts; None: only its own
     stablehlo: str | None  # artifact version sent to a plugin that states none; None: bytecode
+    stablehlo_own: str | None  # newest artifact version that it can send; None: not known
     observed: bool  # seen in a running jaxlib; else derived from the XLA that it was built from
 
 
@@ -30,6 +31,7 @@ def releases(folder: Path = FOLDER) -> list[Release]:
             framework=_minor(one["framework"]),
             min_plugin=None if one["min_plugin"] == "exact" else _minor(one["min_plugin"]),
             stablehlo=one["stablehlo"],
+            stablehlo_own=one["stablehlo_own"],
             observed=one["observed"],
         )
         for version, one in read("jaxlib.json", folder)["releases"].items()
