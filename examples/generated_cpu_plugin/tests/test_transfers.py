@@ -94,9 +94,10 @@ def test_large_array() -> None:
     assert_same_bits(round_trip(array[::-3]), array[::-3])
 
 
+@pytest.mark.needs_compiler
 @pytest.mark.parametrize("size", [7, 1 << 20])
 def test_later_changes_of_the_host_array_are_not_seen(size: int) -> None:
-    """jnp.array promises a copy; of what device_put gets, the host promises not to change it."""
+    """jnp.array copies, with a program; what device_put gets the host promises not to change."""
     array = np.arange(size, dtype=np.int32)
     moved = jnp.array(array, device=jax.devices(config.PLATFORM)[0])
     array[:] = -1

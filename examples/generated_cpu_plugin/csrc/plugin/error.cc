@@ -48,6 +48,12 @@ Error* OutOfMemory() {
 // Made when the library is loaded, while there is memory.
 [[maybe_unused]] Error* const made_at_load = OutOfMemory();
 
+PJRT_Error* SharedOutOfMemory() { return ToC(OutOfMemory()); }
+
+PJRT_Error_Code CodeOfError(const PJRT_Error* error) {
+  return PJRT_Error_Code(int(FromC(error)->status.code()));
+}
+
 #if PJRT_SCAFFOLD_HAS_PJRT_Error_FunctionTable
 void DestroyError(PJRT_Error* error) {
   PJRT_Error_Destroy_Args args = {};
@@ -60,7 +66,7 @@ void ErrorMessage(const PJRT_Error* error, const char** message, size_t* message
   *message_size = FromC(error)->status.message().size();
 }
 
-PJRT_Error_Code ErrorCode(const PJRT_Error* error) { return generated::CodeOf(error); }
+PJRT_Error_Code ErrorCode(const PJRT_Error* error) { return CodeOfError(error); }
 
 void ErrorPayloads(const PJRT_Error* error, PJRT_Error_PayloadVisitor visitor, void* user_arg) {
   for (const auto& [key, value] : FromC(error)->status.payloads()) {
@@ -120,7 +126,7 @@ void Layer::Error_Message(PJRT_Error_Message_Args* args) {
 }
 
 PJRT_Error* Layer::Error_GetCode(PJRT_Error_GetCode_Args* args) {
-  args->code = generated::CodeOf(args->error);
+  args->code = CodeOfError(args->error);
   return nullptr;
 }
 
@@ -141,7 +147,7 @@ PJRT_Error* MakeError(PJRT_Error_Code code, std::string_view message) noexcept {
   try {
     return plugin::MakeError(plugin::MakeStatus(code, message.data(), message.size()));
   } catch (const std::exception&) {
-    return plugin::ToC(plugin::OutOfMemory());
+    return plugin::SharedOutOfMemory();
   }
 }
 
@@ -151,12 +157,12 @@ PJRT_Error* MakeUnimplemented(const char* function) noexcept {
         std::string(function) + " is not implemented by the " + kPlatformName +
         " plugin; to implement it, hide the default in csrc/vendor/overrides.h"));
   } catch (const std::exception&) {
-    return plugin::ToC(plugin::OutOfMemory());
+    return plugin::SharedOutOfMemory();
   }
 }
 
 PJRT_Error_Code CodeOf(const PJRT_Error* error) noexcept {
-  return PJRT_Error_Code(int(plugin::FromC(error)->status.code()));
+  return plugin::CodeOfError(error);
 }
 
 }  // namespace PJRT_PLUGIN_NS::generated

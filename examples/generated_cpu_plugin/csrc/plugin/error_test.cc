@@ -32,7 +32,7 @@ TEST(Error, DestroyTakesNull) {
 
 TEST(Error, UnknownCodesStayErrors) {
   EXPECT_EQ(Text(CallbackError(PJRT_Error_Code(99), "odd", 3)), "2: odd");
-  EXPECT_TRUE(CallbackError(PJRT_Error_Code_OK, "", 0) == nullptr);
+  EXPECT_TRUE(CallbackError(PJRT_Error_Code(0), "", 0) == nullptr);
 }
 
 TEST(Error, UnimplementedNamesTheFunction) {

@@ -130,6 +130,9 @@ class ReferenceDriver final : public backend::Driver {
     }
   }
 
+  // Before the memories go.
+  ~ReferenceDriver() override { runtime_.Finish(); }
+
   std::string_view platform_version() const override { return version_; }
   std::span<backend::Device* const> devices() const override { return pointers_; }
   std::span<backend::Memory* const> memories() const override { return memories_; }

@@ -1,5 +1,6 @@
 #include "reference/executable.h"
 
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -160,6 +161,62 @@ class PlanExecutable::Execution {
   std::shared_ptr<Allocation> arena_;
 };
 
+// An execution on several devices, or one that waits.
+class PlanExecutable::Job {
+ public:
+  void Add(Execution execution, backend::Promise promise) {
+    executions_.push_back(std::move(execution));
+    promises_.push_back(std::move(promise));
+  }
+
+  // Once the inputs are ready, or failed. Touches the runtime no more after it has let go of
+  // launch_order.
+  static void Start(const std::shared_ptr<Job>& job, Runtime* runtime, const Status& inputs) {
+    const size_t count = inputs.ok() ? job->executions_.size() : 0;
+    job->outcomes_.assign(job->promises_.size(), inputs);
+    job->left_ = count;
+    std::vector<std::pair<size_t, Status>> dropped;
+    {
+      std::lock_guard lock(runtime->launch_order);
+      for (size_t i = 0; i < count; ++i) {
+        Worker& worker = runtime->workers[job->executions_[i].worker()];
+        Status queued = worker.Enqueue([job, i] { job->RunOne(i); });
+        if (!queued.ok()) dropped.emplace_back(i, std::move(queued));
+      }
+      --runtime->launches_waiting;
+      runtime->launched.notify_all();
+    }
+    // Outside the lock: this may run callbacks.
+    for (auto& [i, status] : dropped) job->EndOne(i, std::move(status));
+    if (!inputs.ok()) job->Finish();
+  }
+
+ private:
+  void RunOne(size_t i) {
+    const bool several = executions_.size() > 1;
+    EndOne(i, executions_[i].Run(several ? &collectives_ : nullptr));
+  }
+
+  void EndOne(size_t i, Status outcome) {
+    if (!outcome.ok()) collectives_.Break(outcome);
+    outcomes_[i] = std::move(outcome);
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish();
+  }
+
+  // The last device lets go of all blocks, which the others may have looked at, before anyone hears
+  // that the work is done.
+  void Finish() {
+    executions_.clear();
+    for (size_t i = 0; i < promises_.size(); ++i) promises_[i].Set(outcomes_[i]);
+  }
+
+  std::vector<Execution> executions_;
+  std::vector<backend::Promise> promises_;
+  std::vector<Status> outcomes_;
+  std::atomic<size_t> left_{0};
+  Collectives collectives_;
+};
+
 PlanExecutable::PlanExecutable(Plan plan, backend::ExecutableInfo info, Partitioning partitioning,
                                std::shared_ptr<const std::string> serialized, Runtime* runtime)
     : shared_(
@@ -194,39 +251,24 @@ Result<std::vector<LaunchResult>> PlanExecutable::Execute(std::span<const Launch
     return results;
   }
 
-  struct Job {
-    std::vector<Execution> executions;
-    std::vector<backend::Promise> promises;
-    Collectives collectives;
-  };
   auto job = std::make_shared<Job>();
   std::vector<Completion> after;
   for (size_t i = 0; i < launches.size(); ++i) {
     PJRT_PLUGIN_ASSIGN_OR_RETURN(Execution execution,
                                  Execution::Prepare(shared_, runtime_, launches[i]));
     results[i].outputs = execution.outputs();
-    job->executions.push_back(std::move(execution));
     auto [done, promise] = backend::MakeCompletion();
     results[i].done = std::move(done);
-    job->promises.push_back(std::move(promise));
+    job->Add(std::move(execution), std::move(promise));
     after.insert(after.end(), launches[i].after.begin(), launches[i].after.end());
   }
+  {
+    std::lock_guard lock(runtime_->launch_order);
+    ++runtime_->launches_waiting;
+  }
   // Workers never wait for inputs, only for each other.
-  backend::WhenAll(after).OnReady([job, runtime = runtime_](const Status& inputs) {
-    if (!inputs.ok()) {
-      for (const backend::Promise& promise : job->promises) promise.Set(inputs);
-      return;
-    }
-    std::lock_guard lock(runtime->launch_order);
-    for (size_t i = 0; i < job->executions.size(); ++i) {
-      runtime->workers[job->executions[i].worker()].Enqueue([job, i] {
-        const bool several = job->executions.size() > 1;
-        Status status = job->executions[i].Run(several ? &job->collectives : nullptr);
-        if (!status.ok()) job->collectives.Break(status);
-        job->promises[i].Set(std::move(status));
-      });
-    }
-  });
+  backend::WhenAll(after).OnReady(
+      [job, runtime = runtime_](const Status& inputs) { job->Start(job, runtime, inputs); });
   return results;
 }
 

@@ -37,6 +37,7 @@ class PlanExecutable final : public backend::Executable {
  private:
   struct Shared;
   class Execution;
+  class Job;
 
   // Shared with executions under way.
   std::shared_ptr<const Shared> shared_;

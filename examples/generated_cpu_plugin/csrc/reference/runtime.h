@@ -3,7 +3,7 @@
 
 // Runtime: what all devices and executables of one driver share: cores, workers and kept memory.
 
-#include <memory>
+#include <condition_variable>
 #include <mutex>
 #include <vector>
 
@@ -16,6 +16,16 @@ namespace PJRT_PLUGIN_NS::reference {
 
 struct Runtime {
   explicit Runtime(size_t num_devices) : workers(num_devices) {}
+  ~Runtime() { Finish(); }
+
+  // Waits for all that was launched. What it used may go then.
+  void Finish() {
+    {
+      std::unique_lock lock(launch_order);
+      launched.wait(lock, [&] { return launches_waiting == 0; });
+    }
+    for (Worker& worker : workers) worker.Finish();
+  }
 
   BlockCache blocks;
   ThreadPool pool;
@@ -23,6 +33,8 @@ struct Runtime {
   // Held while a program is queued on several devices: all of them see all programs in one order,
   // or two programs would wait for each other.
   std::mutex launch_order;
+  int launches_waiting = 0;  // for their inputs; under launch_order
+  std::condition_variable launched;
 };
 
 }  // namespace PJRT_PLUGIN_NS::reference

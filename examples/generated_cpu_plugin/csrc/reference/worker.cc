@@ -1,10 +1,12 @@
 #include "reference/worker.h"
 
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace PJRT_PLUGIN_NS::reference {
 
-Worker::~Worker() {
+void Worker::Finish() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -13,13 +15,21 @@ Worker::~Worker() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Worker::Enqueue(std::function<void()> task) {
+backend::Status Worker::Enqueue(std::function<void()> task) {
   {
     std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) {
+      try {
+        thread_ = std::thread([this] { Work(); });
+      } catch (const std::system_error& error) {
+        return backend::ResourceExhausted(std::string("cannot start a device's thread: ") +
+                                          error.what());
+      }
+    }
     tasks_.push_back(std::move(task));
-    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
   }
   wake_.notify_one();
+  return backend::Status();
 }
 
 void Worker::Work() {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "backend/status.h"
 #include "generated/config.h"
 
 namespace PJRT_PLUGIN_NS::reference {
@@ -18,12 +19,15 @@ namespace PJRT_PLUGIN_NS::reference {
 class Worker {
  public:
   Worker() = default;
-  ~Worker();
+  ~Worker() { Finish(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Tasks run one after the other in the order of the calls. They do not throw.
-  void Enqueue(std::function<void()> task);
+  // Tasks run one after the other in the order of the calls. They do not throw. RESOURCE_EXHAUSTED
+  // when the system has no thread to give; the task is dropped then.
+  backend::Status Enqueue(std::function<void()> task);
+  // Finishes all tasks and ends the thread. Not from a task; nothing may be enqueued any more.
+  void Finish();
 
  private:
   void Work();
