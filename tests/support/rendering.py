@@ -44,8 +44,15 @@ class Renderer:
         return self._done[key]
 
     def fresh(self, answers: Answers, dest: Path) -> Path:
-        """Render once more into `dest`, whatever was rendered before."""
-        copier.run_copy(str(self.template), dest, data=dict(answers), defaults=True, quiet=True)
+        """Render once more, whatever was rendered before, also over an older rendering."""
+        copier.run_copy(
+            str(self.template),
+            dest,
+            data=dict(answers),
+            defaults=True,
+            overwrite=True,
+            quiet=True,
+        )
         return dest
 
 
