@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pjrt_scaffold._terminal import Terminal, columns
+from pjrt_scaffold.errors import ExitStatus
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
@@ -63,30 +64,64 @@ def show(terminal: Terminal, name: str, as_json: bool) -> None:
     terminal.json([{"kind": type(item).__name__.lower(), **asdict(item)} for item in found])
 
 
-@registry.command("import", short_help="Add the API version of a source tree's headers.")
-@click.argument("root", metavar="PATH", type=click.Path(path_type=Path))
+@registry.command("import", short_help="Add the API version of a header, a tree or a wheel.")
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 @click.option("--partial", is_flag=True, help="PATH has some extension headers only, as wheels do.")
 @click.option("--default", metavar="0.NN", help="The version that the template offers first.")
 @_JSON
 @click.pass_obj
 def import_(
-    terminal: Terminal, root: Path, partial: bool, default: str | None, as_json: bool
+    terminal: Terminal, path: Path, partial: bool, default: str | None, as_json: bool
 ) -> None:
-    """Add the API version of the headers below PATH, a folder with xla/pjrt/c/pjrt_c_api.h.
+    """Add the API version of the headers in PATH.
 
-    Writes abi.json and index.json, never annotations.json; names that lack an annotation are
-    listed. Needs libclang: pip install "pjrt-scaffold[import]".
+    PATH is pjrt_c_api.h, a folder that holds xla/pjrt/c/pjrt_c_api.h, or a wheel that ships it;
+    XLA's FFI header (xla/ffi/api/c_api.h), which jaxlib wheels ship, is taken too.
+
+    Prints what changed against the version before. Writes abi.json, ffi.json and index.json, never
+    annotations.json: functions that lack an annotation, and changes that no note explains, are
+    listed. On an error nothing is written. Needs libclang: pip install "pjrt-scaffold[import]".
     """
-    from pjrt_scaffold.registry import import_header
+    from pjrt_scaffold.registry import import_headers
 
-    done = import_header(root, partial=partial, default=default)
+    results = import_headers(path, partial=partial, default=default)
     if as_json:
-        terminal.json(asdict(done))
+        terminal.json([asdict(done) for done in results])
         return
-    if done.changes:
-        terminal.result(columns([(change.name, change.what) for change in done.changes]))
-    terminal.say(f"0.{done.minor} is in the registry; {len(done.changes)} changes.")
-    for name in done.unannotated:
-        terminal.say(f"No annotation yet: {name}")
-    for reason in done.skipped:
-        terminal.say(f"Left out: {reason}")
+    for done in results:
+        if done.changes:
+            terminal.result(columns([(change.name, change.what) for change in done.changes]))
+        terminal.say(
+            f"The {done.family} 0.{done.minor} is in the registry; {len(done.changes)} changes."
+        )
+        for name in done.unannotated:
+            terminal.say(f"No annotation yet: {name}")
+        for text in done.unexplained:
+            terminal.say(f"No note yet: {text}")
+
+
+@registry.command(short_help="Make the data files anew from a folder of headers.")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 when the data would differ.")
+@click.pass_context
+def rebuild(context: click.Context, folder: Path, check: bool) -> None:
+    """Import everything in FOLDER, one version each, into an empty registry.
+
+    For maintainers: FOLDER holds one tree, wheel or header for every version, the last of each.
+    The result is byte for byte what imports one by one gave.
+    """
+    from pjrt_scaffold.registry import reimport
+    from pjrt_scaffold.registry.load import FOLDER
+
+    terminal: Terminal = context.obj
+    texts = reimport(sorted(folder.iterdir()))
+    differing = [
+        name for name, text in texts.items() if (FOLDER / name).read_text(encoding="utf-8") != text
+    ]
+    if not check:
+        for name in differing:
+            (FOLDER / name).write_text(texts[name], encoding="utf-8")
+    rows = [(name, "differs" if name in differing else "the same") for name in texts]
+    terminal.result(columns(rows))
+    if check and differing:
+        context.exit(ExitStatus.FINDINGS)

@@ -17,12 +17,13 @@ from pjrt_scaffold.errors import UsageError
 Json = dict[str, Any]
 
 FORMAT = 1
-KINDS = ("enums", "opaque", "structs", "callbacks", "functions", "constants")
+KINDS = ("enums", "opaque", "structs", "callbacks", "functions", "constants", "synonyms")
 
 
 def empty() -> Json:
     """Registry data without any version."""
-    data: Json = {"format": FORMAT, "major": 0, "minors": [], "api_struct_size": []}
+    data: Json = {"format": FORMAT, "major": 0, "minors": [], "partial": []}
+    data["api_struct_size"] = []
     return data | {kind: [] for kind in KINDS}
 
 
@@ -50,6 +51,8 @@ def merge(data: Json, snapshot: Json, *, partial: bool = False) -> Json:
     data = deepcopy(data)
     if minor not in data["minors"]:
         data["minors"].append(minor)
+    if partial and minor not in data["partial"]:
+        data["partial"].append(minor)
     snapshot = _prepare(snapshot, data)
     headers = {item["header"] for kind in KINDS for item in snapshot[kind]}
     for kind in KINDS:
@@ -69,13 +72,13 @@ def merge(data: Json, snapshot: Json, *, partial: bool = False) -> Json:
 def _prepare(snapshot: Json, data: Json) -> Json:
     """Take the call table out of the structs: its entries are the functions, in slot order."""
     snapshot = deepcopy(snapshot)
-    table = next(s for s in snapshot["structs"] if s["name"] == "PJRT_Api")
+    table = next(s for s in snapshot["structs"] if s["name"] in ("PJRT_Api", "XLA_FFI_Api"))
     snapshot["structs"].remove(table)
     _history(data["api_struct_size"], snapshot["minor"], table["struct_size"])
-    slots = [f["name"] for f in table["fields"][3:]]
-    snapshot["functions"] = [f for f in snapshot["functions"] if f["header"] or f["name"] in slots]
+    types = {f["name"] for f in snapshot["functions"]}
+    slots = [f["name"] for f in table["fields"] if f["type"] in types]
     for function in snapshot["functions"]:
-        if not function["header"]:
+        if function["name"] in slots:
             function["slot"] = slots.index(function["name"])
     header_of = {n: _header_of(n, snapshot) for n in snapshot["constants"]}
     snapshot["constants"] = [
@@ -123,9 +126,34 @@ def _merge_plain(item: Json, new: Json, minor: int) -> None:
     item.update({key: value for key, value in new.items() if key not in ("name", "header")})
 
 
+def _merge_synonym(item: Json, new: Json, minor: int) -> None:
+    _seen(item, new, minor)
+    if item.setdefault("type", new["type"]) != new["type"]:
+        raise UsageError(
+            f"0.{minor}: {item['name']} stands for {new['type']}, before for {item['type']}",
+            "the registry has no place for such a change",
+        )
+
+
+def _merge_callback(item: Json, new: Json, minor: int) -> None:
+    _seen(item, new, minor)
+    _signature(item, new, ("returns", "params"), minor)
+
+
+def _signature(item: Json, new: Json, keys: tuple[str, ...], minor: int) -> None:
+    """Keep the newest signature in the item and those before it in `was`, oldest first."""
+    old = {key: item[key] for key in keys if key in item}
+    new = {key: new[key] for key in keys}
+    if old and old != new:
+        before = item["was"][-1]["until"] if "was" in item else item["since"]
+        if before < minor:  # else an earlier header of the same version, which does not count
+            item.setdefault("was", []).append({"until": minor, **old})
+    item.update(new)
+
+
 def _merge_function(item: Json, new: Json, minor: int) -> None:
     _seen(item, new, minor)
-    item.update({key: new[key] for key in ("returns", "args", "params")})
+    _signature(item, new, ("returns", "args", "params"), minor)
     if "slot" in new:
         _history(item.setdefault("slots", []), minor, new["slot"])
 
@@ -142,6 +170,13 @@ def _merge_enum(item: Json, new: Json, minor: int) -> None:
     for value in values:
         if value["name"] not in present:
             value.setdefault("until", minor)
+    numbers = {v["name"]: v["value"] for v in new["values"]}
+    for value in values:
+        if numbers.get(value["name"], value["value"]) != value["value"]:
+            raise UsageError(
+                f"0.{minor}: {value['name']} is {numbers[value['name']]}, before {value['value']}",
+                "a value of an enum cannot change",
+            )
     known = {v["name"] for v in values}
     values += [v | {"since": minor} for v in new["values"] if v["name"] not in known]
 
@@ -184,9 +219,10 @@ _MERGERS = {
     "enums": _merge_enum,
     "opaque": _merge_plain,
     "structs": _merge_struct,
-    "callbacks": _merge_plain,
+    "callbacks": _merge_callback,
     "functions": _merge_function,
     "constants": _merge_constant,
+    "synonyms": _merge_synonym,
 }
 
 

@@ -12,22 +12,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pjrt_scaffold.errors import MissingError, UsageError
 
 Json = dict[str, Any]
 
-MAIN_HEADER = "xla/pjrt/c/pjrt_c_api.h"
-_EXTENSION_GLOBS = (
-    "xla/pjrt/c/*_extension.h",
-    "xla/pjrt/c/pjrt_c_api_device_event.h",
-    "xla/pjrt/extensions/**/*_extension.h",
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One C API with version numbers of its own, and where its headers lie in a tree."""
+
+    name: str
+    prefix: str  # of every name
+    main: str  # the header with the version and the call table
+    extensions: tuple[str, ...]  # globs of headers that add to it
+    data: str  # file of the registry that holds it
+
+    @property
+    def table(self) -> str:
+        """The struct that is the call table."""
+        return f"{self.prefix}_Api"
+
+
+PJRT = Family(
+    "PJRT C API",
+    "PJRT",
+    "xla/pjrt/c/pjrt_c_api.h",
+    (
+        "xla/pjrt/c/*_extension.h",
+        "xla/pjrt/c/pjrt_c_api_device_event.h",
+        "xla/pjrt/extensions/**/*_extension.h",
+    ),
+    "abi.json",
 )
-# Extensions whose structs hold C++ types: their headers are not read, so that a struct is either
-# known in every version or in none.
-_NOT_C = ("cross_host_transfers", "example", "abi_version/abi_version_extension.h")
+FFI = Family("XLA FFI C API", "XLA_FFI", "xla/ffi/api/c_api.h", (), "ffi.json")
+FAMILIES = (PJRT, FFI)
+
 _STUBS = {
     "stddef.h": "typedef unsigned long size_t;\n"
     "#define offsetof(type, member) __builtin_offsetof(type, member)\n#define NULL 0\n",
@@ -42,37 +65,38 @@ _STUBS = {
     "cstdint": '#include "stdint.h"\n',
 }
 _STUB_DIR = "/pjrt-scaffold-stubs"
-_CONSTANT = re.compile(r"^#define\s+(PJRT_API_\w+)\s+(\d+)\s*(?://.*)?$", re.MULTILINE)
+_CONSTANT = re.compile(r"^#define\s+((?:PJRT|XLA_FFI)_API_\w+)\s+(\d+)\s*(?://.*)?$", re.MULTILINE)
 
 
-def read_headers(root: Path) -> Json:
+def read_headers(root: Path, family: Family = PJRT) -> Json:
     """Return the snapshot of the headers below `root` (the folder that holds `xla/`).
 
     Raises:
-        UsageError: the main header is missing or does not parse.
+        UsageError: the main header is missing, or a header does not parse or holds a construct
+            that the registry cannot keep; the text names file and line.
         MissingError: libclang is not installed.
     """
-    main = root / MAIN_HEADER
+    main = root / family.main
     if not main.is_file():
         raise UsageError(
-            f"{root} holds no {MAIN_HEADER}",
+            f"{root} holds no {family.main}",
             "a header is found by its place in the tree that it belongs to",
             "give the folder above 'xla/': the root of a source tree, or the include folder of a "
             "wheel",
         )
-    snapshot = _read_header(main, root, "")
-    snapshot["minor"] = snapshot["constants"].pop("PJRT_API_MINOR")
-    snapshot["major"] = snapshot["constants"].pop("PJRT_API_MAJOR")
-    snapshot["skipped"] = []
+    snapshot = _read_header(main, root, "", family)
+    for part in ("major", "minor"):
+        name = f"{family.prefix}_API_{part.upper()}"
+        if name not in snapshot["constants"]:
+            raise UsageError(
+                f"{main.name} defines no {name}", f"it is not the header of the {family.name}"
+            )
+        snapshot[part] = snapshot["constants"].pop(name)
+    if family.table not in {s["name"] for s in snapshot["structs"]}:
+        raise UsageError(f"{main.name} defines no struct {family.table}")
     known = {item["name"] for kind in _KINDS for item in snapshot[kind]}
-    for path in sorted({p for glob in _EXTENSION_GLOBS for p in root.glob(glob)}):
-        if any(part in str(path.relative_to(root)) for part in _NOT_C):
-            continue
-        try:
-            extension = _read_header(path, root, extension_name(path))
-        except UsageError as error:
-            snapshot["skipped"].append(error.what)
-            continue
+    for path in sorted({p for glob in family.extensions for p in root.glob(glob)}):
+        extension = _read_header(path, root, extension_name(path), family)
         for kind in _KINDS:
             snapshot[kind] += [i for i in extension[kind] if i["name"] not in known]
             known |= {item["name"] for item in extension[kind]}
@@ -80,7 +104,7 @@ def read_headers(root: Path) -> Json:
     return snapshot
 
 
-_KINDS = ("enums", "opaque", "structs", "functions", "callbacks")
+_KINDS = ("enums", "opaque", "structs", "functions", "callbacks", "synonyms")
 
 
 def extension_name(path: Path) -> str:
@@ -88,30 +112,53 @@ def extension_name(path: Path) -> str:
     return path.stem.removeprefix("pjrt_c_api_").removesuffix("_extension")
 
 
-def _read_header(path: Path, root: Path, header: str) -> Json:
+def _read_header(path: Path, root: Path, header: str, family: Family) -> Json:
     text = path.read_text(encoding="utf-8")
     unit, prelude = _parse(path, root)
     snapshot: Json = {kind: [] for kind in _KINDS}
     snapshot["constants"] = {n: int(v) for n, v in _CONSTANT.findall(text)}
     sizes: dict[str, int] = {}
-    forward: dict[str, str] = dict.fromkeys(prelude, header)
+    forward: dict[str, str] = {name: header for name in prelude if "::" not in name}
     for cursor in _own_declarations(unit.cursor, str(path)):
         kind = cursor.kind.name
         if kind == "ENUM_DECL":
             _read_enum(cursor, header, snapshot, sizes)
-        elif kind == "STRUCT_DECL" and cursor.is_definition() and cursor.spelling:
+        elif kind == "STRUCT_DECL" and not _named(cursor):
+            _unknown(cursor, "a struct without a name")
+        elif kind == "STRUCT_DECL" and cursor.is_definition():
             snapshot["structs"].append(
                 {"name": cursor.spelling, "header": header, "fields": _fields(cursor)}
             )
-        elif kind == "STRUCT_DECL" and cursor.spelling:
+        elif kind == "STRUCT_DECL":
             forward.setdefault(cursor.spelling, header)
         elif kind == "TYPEDEF_DECL":
             _read_typedef(cursor, header, snapshot)
+        elif kind not in _IGNORED:
+            _unknown(cursor, f"a declaration of the kind {kind.lower()}")
     defined = {s["name"] for s in snapshot["structs"]}
     snapshot["opaque"] = [{"name": n, "header": h} for n, h in forward.items() if n not in defined]
     for struct in snapshot["structs"]:
         struct["struct_size"] = sizes.get(struct["name"])
     return snapshot
+
+
+# What a header may hold without being part of the binary interface: checks, C++ for C++ users, and
+# the declaration of the exported function.
+_IGNORED = ("STATIC_ASSERT", "NAMESPACE", "FUNCTION_DECL")
+
+
+def _unknown(cursor: Any, what: str) -> NoReturn:
+    """Refuse a construct that the registry has no place for, rather than drop it."""
+    location = cursor.location
+    raise UsageError(
+        f"{Path(location.file.name).name} line {location.line}: {what}, {cursor.spelling or '-'}",
+        "the import knows no such construct, and leaves nothing out silently",
+        "teach pjrt_scaffold/registry/_snapshot.py what it means, or report it",
+    )
+
+
+def _named(cursor: Any) -> bool:
+    return bool(cursor.spelling) and "(" not in cursor.spelling
 
 
 def _own_declarations(cursor: Any, path: str) -> Iterator[Any]:
@@ -133,8 +180,12 @@ def _parse(path: Path, root: Path) -> tuple[Any, list[str]]:
             "Reading headers needs libclang", todo="pip install 'pjrt-scaffold[import]'"
         ) from error
     unknown: list[str] = []
-    for _ in range(4):
-        prelude = "".join(f"struct {name};\n" for name in unknown)
+    for _ in range(8):
+        prelude = "".join(f"struct {name};\n" for name in unknown if "::" not in name)
+        prelude += "".join(
+            f"namespace {space} {{ struct {name}; }}\n"
+            for space, name in (one.split("::") for one in unknown if "::" in one)
+        )
         files = [(f"{_STUB_DIR}/{n}", t) for n, t in _STUBS.items()]
         files.append((f"{_STUB_DIR}/prelude.h", prelude))
         files += [(f"{_STUB_DIR}/{n}", "") for n in _missing_includes(path, root)]
@@ -147,17 +198,47 @@ def _parse(path: Path, root: Path) -> tuple[Any, list[str]]:
             unsaved_files=files,
         )
         errors = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
-        new = [m[1] for d in errors if (m := re.match(r"unknown type name '(\w+)'", d.spelling))]
+        errors = [d for d in errors if not _in_namespace(d, unit.cursor)]
+        new = [name for d in errors if (name := _missing_type(d, path))]
         if not errors:
             return unit, unknown
         if not new:
             first = errors[0]
             raise UsageError(
-                f"{path.name} line {first.location.line}: {first.spelling}",
+                f"{_file(first, path)} line {first.location.line}: {first.spelling}",
                 "the header is not C, or it includes a header that is not there",
             )
         unknown += [name for name in dict.fromkeys(new) if name not in unknown]
     raise UsageError(f"{path.name} uses types of headers not found: {', '.join(unknown)}")
+
+
+def _missing_type(error: Any, path: Path) -> str | None:
+    """The type that an error says nobody declares: a C name, or `namespace::name`."""
+    if match := re.match(r"unknown type name '(\w+)'", error.spelling):
+        return match[1]
+    if match := re.match(r"no type named '(\w+)' in namespace '(\w+)'", error.spelling):
+        return f"{match[2]}::{match[1]}"
+    if match := re.match(r"use of undeclared identifier '(\w+)'", error.spelling):
+        line = path.read_text(encoding="utf-8").splitlines()[error.location.line - 1]
+        if pointer := re.search(rf"\b{match[1]}::(\w+)\s*\*", line):
+            return f"{match[1]}::{pointer[1]}"
+    return None
+
+
+def _in_namespace(error: Any, unit: Any) -> bool:
+    """Whether an error lies in C++ that a header declares for C++ users, which nobody reads."""
+    line, file = error.location.line, error.location.file
+    return any(
+        child.kind.name == "NAMESPACE"
+        and file is not None
+        and child.location.file.name == file.name
+        and child.extent.start.line <= line <= child.extent.end.line
+        for child in unit.get_children()
+    )
+
+
+def _file(error: Any, path: Path) -> str:
+    return Path(error.location.file.name).name if error.location.file else path.name
 
 
 def _missing_includes(path: Path, root: Path) -> list[str]:
@@ -183,6 +264,8 @@ def _read_enum(cursor: Any, header: str, snapshot: Json, sizes: dict[str, int]) 
         sizes[values[0]["name"].removesuffix("_STRUCT_SIZE")] = values[0]["value"]
     elif cursor.type.spelling and "(" not in cursor.type.spelling:
         snapshot["enums"].append({"name": cursor.type.spelling, "header": header, "values": values})
+    else:
+        _unknown(cursor, f"an enum without a name that begins with {values[0]['name']}")
 
 
 def _read_typedef(cursor: Any, header: str, snapshot: Json) -> None:
@@ -207,6 +290,18 @@ def _read_typedef(cursor: Any, header: str, snapshot: Json) -> None:
                 "params": _params(cursor),
             }
         )
+    elif target.kind.name in ("RECORD", "ENUM"):
+        name = spell(cursor.underlying_typedef_type.spelling).removeprefix("enum ")
+        if name != cursor.spelling and "(" not in name:
+            snapshot["synonyms"].append({"name": cursor.spelling, "header": header, "type": name})
+    elif target.kind.name in _SCALARS:
+        name = spell(cursor.underlying_typedef_type.spelling)
+        snapshot["synonyms"].append({"name": cursor.spelling, "header": header, "type": name})
+    else:
+        _unknown(cursor, f"a typedef of the kind {target.kind.name.lower()}")
+
+
+_SCALARS = ("INT", "UINT", "LONG", "ULONG", "SHORT", "USHORT", "SCHAR", "UCHAR", "BOOL")
 
 
 def _params(cursor: Any) -> list[Json]:
@@ -220,15 +315,22 @@ def _params(cursor: Any) -> list[Json]:
 def _fields(cursor: Any) -> list[Json]:
     fields: list[Json] = []
     for field in cursor.type.get_fields():
+        if field.is_bitfield():
+            _unknown(field, "a bit-field")
         record: Json = {
             "name": field.spelling,
             "offset": field.get_field_offsetof() // 8,
             "size": field.type.get_size(),
         }
         if field.is_anonymous() or not field.spelling:
+            if field.type.get_declaration().kind.name != "UNION_DECL":
+                _unknown(field, "a struct without a name inside a struct")
             members = _fields(field.type.get_declaration())
             record |= {"name": "", "union": [m | {"offset": record["offset"]} for m in members]}
         else:
+            element = field.type.get_array_element_type()
+            if field.type.kind.name == "CONSTANTARRAY" and element.kind.name == "CONSTANTARRAY":
+                _unknown(field, "an array of arrays")
             record |= _type(field.type) | {"decl": declarator(field)}
         fields.append(record)
     return fields
@@ -251,7 +353,7 @@ def _type(clang_type: Any) -> Json:
     if clang_type.is_const_qualified():
         result["const"] = True
     base = clang_type.spelling.removeprefix("const ").removeprefix("struct ")
-    return {"type": base} | result
+    return {"type": "void" if "::" in base else base} | result
 
 
 def _is_function_pointer(clang_type: Any) -> bool:
@@ -276,5 +378,6 @@ def declarator(cursor: Any) -> str:
 def spell(text: str) -> str:
     """Google's spelling of a clang type: `PJRT_Device *const *` is `PJRT_Device* const*`."""
     text = re.sub(r"\bstruct ", "", text)
+    text = re.sub(r"\b\w+(?:::\w+)+(?=[ *])", "void", text)  # C knows no C++ type
     text = re.sub(r"\b_Bool\b", "bool", text)
     return re.sub(r"\s*\*\s*", "* ", text).replace("* *", "**").replace("* *", "**").strip()

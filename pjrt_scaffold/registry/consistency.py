@@ -8,7 +8,8 @@ from itertools import pairwise
 from pjrt_scaffold.registry.model import Api, Field, Registry, Struct
 
 _C_TYPES = frozenset(
-    {"bool", "char", "double", "float", "function", "int", "size_t", "union", "void"}
+    {"PJRT_Api", "XLA_FFI_Api"}  # the call tables, which are kept as functions
+    | {"bool", "char", "double", "float", "function", "int", "size_t", "union", "void"}
     | {"int8_t", "int16_t", "int32_t", "int64_t", "intptr_t"}
     | {"uint8_t", "uint16_t", "uint32_t", "uint64_t", "uintptr_t"}
 )
@@ -19,7 +20,7 @@ _DEFAULTS = ("unimplemented", "null", "success")
 def problems(registry: Registry) -> list[str]:
     """Everything that is wrong, a sentence each; empty for a sound registry."""
     found = [f"0.{minor}: {p}" for minor in registry.minors for p in _version(registry.at(minor))]
-    return [*_holes(registry), *found, *_version_notes(registry)]
+    return [*_holes(registry), *found]
 
 
 def unannotated(registry: Registry) -> list[str]:
@@ -63,7 +64,7 @@ def _slots(api: Api) -> Iterator[str]:
 
 def _structs(api: Api) -> Iterator[str]:
     known = {*api.structs, *api.opaque, *api.enums, *api.callbacks, *_C_TYPES}
-    known |= {f.name for f in api.functions + api.extension_functions}
+    known |= {f.name for f in api.functions + api.extension_functions} | {*api.synonyms}
     for struct in api.structs.values():
         fields = struct.fields(api.minor)
         for one, following in pairwise(fields):
@@ -94,8 +95,12 @@ def _notes(api: Api) -> Iterator[str]:
                 yield f"{function.name}: required member {name} does not exist"
 
 
-def _version_notes(registry: Registry) -> Iterator[str]:
-    """Notes and aliases of versions and names that do not exist."""
+def stray_notes(registry: Registry) -> list[str]:
+    """Notes and aliases about versions and names that do not exist."""
+    return list(_stray_notes(registry))
+
+
+def _stray_notes(registry: Registry) -> Iterator[str]:
     known = _all_names(registry)
     for note in registry.notes:
         if note.since not in registry.minors:
@@ -110,9 +115,9 @@ def _version_notes(registry: Registry) -> Iterator[str]:
 
 
 def _all_names(registry: Registry) -> set[str]:
-    names = {item.name for item in (*registry.functions, *registry.callbacks)}
-    names |= {item.name for item in (*registry.structs, *registry.enums)}
-    names |= {item.name for item in (*registry.opaque, *registry.constants)}
+    names = {f.name for f in registry.functions} | {c.name for c in registry.callbacks}
+    names |= {s.name for s in registry.structs} | {e.name for e in registry.enums}
+    names |= {o.name for o in registry.opaque} | {s.name for s in registry.synonyms}
     names |= {value.name for enum in registry.enums for value in enum.values}
     for struct in registry.structs:
         for layout in struct.layouts:

@@ -33,6 +33,10 @@ def diff(registry: Registry, old: int, new: int) -> list[Change]:
         before, after = slots.get(function.name), function.slots.at(new)
         if before is not None and before != after:
             changes.append(Change(function.name, f"moved from slot {before} to {after}"))
+    spelled = _signatures(b)
+    for name, signature in _signatures(a).items():
+        if name in spelled and spelled[name] != signature:
+            changes.append(Change(name, f"'{signature}' became '{spelled[name]}'"))
     for name in a.opaque.keys() & b.structs.keys():
         changes.append(Change(name, "no longer opaque: begins with its first member"))
     for name in a.structs.keys() & b.structs.keys():
@@ -43,6 +47,15 @@ def diff(registry: Registry, old: int, new: int) -> list[Change]:
 def _names(old: set[str], new: set[str], kind: str) -> list[Change]:
     added = [Change(name, f"{kind} added") for name in new - old]
     return added + [Change(name, f"{kind} removed") for name in old - new]
+
+
+def _signatures(api: Api) -> dict[str, str]:
+    items = [(f.name, f.returns, f.params) for f in (*api.functions, *api.extension_functions)]
+    items += [(c.name, c.returns, c.params) for c in api.callbacks.values()]
+    return {
+        name: f"{returns} ({', '.join(param.decl for param in params)})"
+        for name, returns, params in items
+    }
 
 
 def _values(api: Api) -> set[str]:

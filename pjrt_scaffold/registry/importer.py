@@ -1,4 +1,4 @@
-"""Bring a new PJRT header into the registry. Needs the `import` extra (libclang)."""
+"""Bring new headers into the registry. Needs the `import` extra (libclang)."""
 
 from __future__ import annotations
 
@@ -7,72 +7,135 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pjrt_scaffold.errors import UsageError
-from pjrt_scaffold.registry._merge import empty, merge, to_text
-from pjrt_scaffold.registry._snapshot import read_headers
-from pjrt_scaffold.registry.consistency import problems, unannotated
+from pjrt_scaffold.registry._merge import Json, empty, merge, to_text
+from pjrt_scaffold.registry._snapshot import FAMILIES, PJRT, Family, read_headers
+from pjrt_scaffold.registry.consistency import problems, unannotated, unexplained
 from pjrt_scaffold.registry.diff import Change, diff
 from pjrt_scaffold.registry.load import FOLDER, read
 from pjrt_scaffold.registry.model import build
+from pjrt_scaffold.registry.sources import Source, opened
 
 # Versions that no plugin should be made for: 0.56 had another slot order for one day.
 _WITHDRAWN = (56,)
+_NO_NOTES: Json = {"functions": {}}
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
     """What an import did."""
 
+    family: str  # "PJRT C API"
     minor: int
-    changes: tuple[Change, ...]  # against the version before
+    changes: tuple[Change, ...]  # against the version before, or against the earlier header of it
     unannotated: tuple[str, ...]  # functions that annotations.json says nothing about
-    skipped: tuple[str, ...]  # extension headers that could not be read, with the reason
+    unexplained: tuple[str, ...]  # changes that are no addition and that no note is about
 
 
-def import_header(
-    root: Path, *, folder: Path = FOLDER, partial: bool = False, default: str | None = None
-) -> Imported:
-    """Add the API version of the headers below `root` to the registry in `folder`.
+def import_headers(
+    path: Path, *, folder: Path = FOLDER, partial: bool = False, default: str | None = None
+) -> list[Imported]:
+    """Add the API versions of the headers in `path` to the registry in `folder`.
 
-    `root` is the folder that holds `xla/pjrt/c/pjrt_c_api.h`: of a source tree, or the include
-    folder of a wheel. A wheel ships only some extension headers: say `partial`, and the facts of
-    the others go on. Writes abi.json and index.json; annotations.json is people's and is never
-    written. `default` names the version that the template offers; without it the choice stays.
+    `path` is a header, a source tree, an include folder or a wheel; it may hold the PJRT C API, the
+    XLA FFI C API or both. With `partial`, and for wheels and single headers always, the facts of
+    extension headers that are not there go on. Writes abi.json, ffi.json and index.json;
+    annotations.json is people's and is never written. `default` names the version that the template
+    offers; without it the choice stays.
 
     Raises:
-        UsageError: no header there, the header is older than the registry or of another major, or
-            what it says does not fit together. Nothing is written then.
+        UsageError: no header there, it is older than the registry or of another major, it holds a
+            construct that the registry cannot keep, or it does not fit together with the rest.
+            Nothing is written then.
         MissingError: libclang is not installed.
     """
-    abi_path = folder / "abi.json"
-    data = read("abi.json", folder) if abi_path.is_file() else empty()
-    snapshot = read_headers(root)
-    merged = merge(data, snapshot, partial=partial)
-    registry = build(merged, read("annotations.json", folder))
+    texts: dict[str, str] = {}
+    done: list[Imported] = []
+    with opened(path) as sources:
+        for source in sources:
+            data, imported = _merged(_data(source.family, folder), source, partial, folder)
+            texts[source.family.data] = to_text(data)
+            if source.family is PJRT:
+                texts["index.json"] = _index(folder, data["minors"], default)
+            done.append(imported)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return done
+
+
+def reimport(paths: list[Path], folder: Path = FOLDER) -> dict[str, str]:
+    """Import `paths`, one version each, into an empty registry; return the text of each data file.
+
+    The order is that of the versions. Which trees are partial, abi.json in `folder` says; nothing
+    is written. A registry whose headers are all there comes out byte for byte.
+
+    Raises:
+        UsageError: a header cannot be imported, or two are of one version.
+    """
+    snapshots: dict[str, dict[int, tuple[Json, bool]]] = {f.data: {} for f in FAMILIES}
+    partial = {f.data: set(_data(f, folder).get("partial", ())) for f in FAMILIES}
+    for path in paths:
+        with opened(path) as sources:
+            for source in sources:
+                name, snapshot = source.family.data, read_headers(source.root, source.family)
+                minor = snapshot["minor"]
+                if minor in snapshots[name]:
+                    raise UsageError(
+                        f"{path} has the {source.family.name} 0.{minor} once more",
+                        "the last header of a version counts: keep that one only",
+                    )
+                whole = not source.partial and minor not in partial[name]
+                snapshots[name][minor] = (snapshot, not whole)
+    texts = {}
+    for name, versions in snapshots.items():
+        if not versions:
+            continue
+        data = empty()
+        for _, (snapshot, is_partial) in sorted(versions.items()):
+            data = merge(data, snapshot, partial=is_partial)
+        texts[name] = to_text(data)
+    return texts
+
+
+def _data(family: Family, folder: Path) -> Json:
+    path = folder / family.data
+    data: Json = read(family.data, folder) if path.is_file() else empty()
+    return data
+
+
+def _merged(data: Json, source: Source, partial: bool, folder: Path) -> tuple[Json, Imported]:
+    family = source.family
+    snapshot = read_headers(source.root, family)
+    merged = merge(data, snapshot, partial=partial or source.partial)
+    notes = read("annotations.json", folder) if family is PJRT else _NO_NOTES
+    registry = build(merged, notes)
     if wrong := problems(registry):
         raise UsageError(
             f"The header of 0.{snapshot['minor']} does not fit the registry",
             "\n".join(wrong[:10]),
             "nothing was written; is a header of the tree from another version?",
         )
-    abi_path.write_text(to_text(merged), encoding="utf-8")
-    _write_index(folder, merged["minors"], default)
-    before = [m for m in merged["minors"] if m < snapshot["minor"]]
-    changes = diff(registry, before[-1], snapshot["minor"]) if before else []
-    return Imported(
-        snapshot["minor"],
+    minor = snapshot["minor"]
+    before = [m for m in merged["minors"] if m < minor]
+    changes = diff(registry, before[-1], minor) if before else []
+    annotated = family is PJRT
+    return merged, Imported(
+        family.name,
+        minor,
         tuple(changes),
-        tuple(unannotated(registry)),
-        tuple(snapshot["skipped"]),
+        tuple(unannotated(registry)) if annotated else (),
+        tuple(u for u in unexplained(registry) if u.startswith(f"0.{minor}:")) if annotated else (),
     )
 
 
-def _write_index(folder: Path, minors: list[int], default: str | None) -> None:
+def _index(folder: Path, minors: list[int], default: str | None) -> str:
     path = folder / "index.json"
     if default is None:
         default = read("index.json", folder)["default"] if path.is_file() else f"0.{minors[-1]}"
-    index = {
-        "versions": [f"0.{m}" for m in reversed(minors) if m not in _WITHDRAWN],
-        "newest": f"0.{minors[-1]}",
-        "default": default,
-    }
-    path.write_text(json.dumps(index) + "\n", encoding="utf-8")
+    versions = [f"0.{m}" for m in reversed(minors) if m not in _WITHDRAWN]
+    if default not in versions:
+        raise UsageError(
+            f"{default} cannot be the default version", f"offered are {', '.join(versions)}"
+        )
+    return (
+        json.dumps({"versions": versions, "newest": f"0.{minors[-1]}", "default": default}) + "\n"
+    )

@@ -16,6 +16,11 @@ def read(name: str, folder: Path = FOLDER) -> Any:
     return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
+def load_ffi(folder: Path = FOLDER) -> Registry:
+    """The model of XLA's FFI C API, whose version numbers are its own; nobody annotates it."""
+    return build(read("ffi.json", folder), {"functions": {}})
+
+
 def load(folder: Path = FOLDER) -> Registry:
     """The model of the registry in `folder`."""
     return build(read("abi.json", folder), read("annotations.json", folder))

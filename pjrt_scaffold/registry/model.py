@@ -129,6 +129,16 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function or callback took before it changed."""
+
+    until: int  # the first minor with the next one
+    returns: str
+    args: str  # of a function; empty for a callback
+    params: tuple[Param, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Callback:
     """A pointer-to-function type."""
 
@@ -138,6 +148,7 @@ class Callback:
     until: int | None
     returns: str  # "void"
     params: tuple[Param, ...]
+    was: tuple[Signature, ...] = ()  # oldest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +196,7 @@ class Function:
     params: tuple[Param, ...]
     slots: History  # index in the call table
     note: Note | None
+    was: tuple[Signature, ...] = ()  # oldest first
 
     @property
     def short(self) -> str:
@@ -200,6 +212,17 @@ class Opaque:
     header: str
     since: int
     until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """A second name of a type."""
+
+    name: str  # "PJRT_FFI"
+    header: str
+    since: int
+    until: int | None
+    type: str  # "PJRT_FFI_Extension"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +248,7 @@ class Api:
     callbacks: Mapping[str, Callback]
     opaque: Mapping[str, Opaque]
     constants: Mapping[str, Constant]
+    synonyms: Mapping[str, Synonym]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +264,7 @@ class Registry:
     callbacks: tuple[Callback, ...]
     opaque: tuple[Opaque, ...]
     constants: tuple[Constant, ...]
+    synonyms: tuple[Synonym, ...]
     notes: tuple[VersionNote, ...] = ()  # by version
     aliases: tuple[Alias, ...] = ()
 
@@ -254,20 +279,21 @@ class Registry:
                 f"API version 0.{minor} is not in the registry, which holds 0.{self.minors[0]} to "
                 f"0.{self.minors[-1]}"
             )
-        functions = _alive(self.functions, minor)
-        table = [f for f in functions if f.slots.steps]
+        functions = [_signed(f, minor) for f in _alive(self.functions, minor)]
+        table = [f for f in functions if f.slots.at(minor) is not None]
         return Api(
             minor=minor,
             functions=tuple(sorted(table, key=lambda f: f.slots.at(minor) or 0)),
-            extension_functions=tuple(f for f in functions if not f.slots.steps),
+            extension_functions=tuple(f for f in functions if f.slots.at(minor) is None),
             structs={s.name: s for s in _alive(self.structs, minor)},
             enums={
                 e.name: replace(e, values=_alive(e.values, minor))
                 for e in _alive(self.enums, minor)
             },
-            callbacks={c.name: c for c in _alive(self.callbacks, minor)},
+            callbacks={c.name: _signed_callback(c, minor) for c in _alive(self.callbacks, minor)},
             opaque={o.name: o for o in _alive(self.opaque, minor)},
             constants={c.name: c for c in _alive(self.constants, minor)},
+            synonyms={s.name: s for s in _alive(self.synonyms, minor)},
         )
 
 
@@ -286,6 +312,7 @@ def build(abi: Json, annotations: Json) -> Registry:
                 params=_params(f),
                 slots=_history(f.get("slots", [])),
                 note=_note(notes[f["name"]]) if f["name"] in notes else None,
+                was=_was(f),
             )
             for f in abi["functions"]
         ),
@@ -301,13 +328,14 @@ def build(abi: Json, annotations: Json) -> Registry:
             for e in abi["enums"]
         ),
         callbacks=tuple(
-            Callback(**_common(c), returns=c["returns"], params=_params(c))
+            Callback(**_common(c), returns=c["returns"], params=_params(c), was=_was(c))
             for c in abi["callbacks"]
         ),
         opaque=tuple(Opaque(**_common(o)) for o in abi["opaque"]),
         constants=tuple(
             Constant(**_common(c), values=_history(c["values"])) for c in abi["constants"]
         ),
+        synonyms=tuple(Synonym(**_common(s), type=s["type"]) for s in abi["synonyms"]),
         notes=tuple(
             VersionNote(int(since), n["kind"], tuple(n["about"]), n["change"], n["action"])
             for since, notes in annotations.get("versions", {}).items()
@@ -334,6 +362,28 @@ def _history(steps: Iterable[Any]) -> History:
 
 def _params(item: Json) -> tuple[Param, ...]:
     return tuple(Param(p["name"], p["decl"]) for p in item["params"])
+
+
+def _was(item: Json) -> tuple[Signature, ...]:
+    return tuple(
+        Signature(one["until"], one["returns"], one.get("args", ""), _params(one))
+        for one in item.get("was", ())
+    )
+
+
+def _signed(function: Function, minor: int) -> Function:
+    """The function with the signature that it had at `minor`."""
+    for old in function.was:
+        if minor < old.until:
+            return replace(function, returns=old.returns, args=old.args, params=old.params)
+    return function
+
+
+def _signed_callback(callback: Callback, minor: int) -> Callback:
+    for old in callback.was:
+        if minor < old.until:
+            return replace(callback, returns=old.returns, params=old.params)
+    return callback
 
 
 def _note(note: Json) -> Note:

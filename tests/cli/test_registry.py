@@ -47,4 +47,4 @@ def test_show_unknown(run: Command) -> None:
 def test_import_of_a_folder_without_headers(run: Command) -> None:
     result = run("registry", "import", ".")
     assert (result.out, result.status) == ("", 2)
-    assert result.err.startswith("pjrt-scaffold: . holds no xla/pjrt/c/pjrt_c_api.h\n")
+    assert result.err.startswith("pjrt-scaffold: . holds no xla/pjrt/c/pjrt_c_api.h, and no ")

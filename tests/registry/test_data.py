@@ -8,13 +8,21 @@ import re
 import jsonschema
 import pytest
 
-from pjrt_scaffold.registry import Registry, UnknownVersionError, problems, unannotated
+from pjrt_scaffold.registry import (
+    Registry,
+    UnknownVersionError,
+    load_ffi,
+    problems,
+    stray_notes,
+    unannotated,
+    unexplained,
+)
 from pjrt_scaffold.registry.load import FOLDER, read
 
 
-@pytest.mark.parametrize("name", ["abi", "annotations", "jaxlib", "index"])
+@pytest.mark.parametrize("name", ["abi", "ffi", "annotations", "jaxlib", "index"])
 def test_file_follows_its_schema(name: str) -> None:
-    schema = read(f"schema/{name}.schema.json")
+    schema = read(f"schema/{'abi' if name == 'ffi' else name}.schema.json")
     jsonschema.Draft202012Validator.check_schema(schema)
     errors = jsonschema.Draft202012Validator(schema).iter_errors(read(f"{name}.json"))
     assert [f"{e.json_path}: {e.message}" for e in errors] == []
@@ -40,6 +48,19 @@ def test_registry_is_consistent(registry: Registry) -> None:
 
 def test_every_function_is_annotated(registry: Registry) -> None:
     assert unannotated(registry) == []
+
+
+def test_every_change_that_is_no_addition_is_explained(registry: Registry) -> None:
+    assert unexplained(registry) == []
+    assert stray_notes(registry) == []
+
+
+def test_ffi_data_is_consistent() -> None:
+    registry = load_ffi()
+    assert problems(registry) == []
+    newest = registry.at(registry.minors[-1])
+    assert newest.structs["XLA_FFI_Buffer"].end(newest.minor) == 48
+    assert newest.synonyms["XLA_FFI_Handler_Traits"].type == "uint32_t"
 
 
 def test_annotations_name_only_what_exists(registry: Registry) -> None:

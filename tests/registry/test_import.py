@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pjrt_scaffold.errors import UsageError
-from pjrt_scaffold.registry import Registry, import_header, load
+from pjrt_scaffold.registry import Registry, import_headers, load
 from pjrt_scaffold.registry._snapshot import read_headers
 from pjrt_scaffold.registry.load import FOLDER
 
@@ -77,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
 def test_published_header_gives_the_facts_of_its_version(
     published: Path, registry: Registry, folder: Path
 ) -> None:
-    import_header(published, folder=folder)
+    import_headers(published, folder=folder)
     real, ours = load(folder).at(81), registry.at(81)
     assert [f.name for f in real.functions] == [f.name for f in ours.functions]
     assert [f.args for f in real.functions] == [f.args for f in ours.functions]
@@ -103,8 +103,8 @@ def test_published_header_gives_the_facts_of_its_version(
 
 
 def test_import_dates_what_a_version_adds(tmp_path: Path, folder: Path) -> None:
-    import_header(tree(tmp_path / "a", OLD), folder=folder)
-    done = import_header(tree(tmp_path / "b", NEW), folder=folder)
+    import_headers(tree(tmp_path / "a", OLD), folder=folder)
+    (done,) = import_headers(tree(tmp_path / "b", NEW), folder=folder)
     assert [f"{c.name} {c.what}" for c in done.changes] == [
         "PJRT_Extension_Type_B enum value added",
         "PJRT_One_Args.done field added",
@@ -121,18 +121,18 @@ def test_import_dates_what_a_version_adds(tmp_path: Path, folder: Path) -> None:
 
 def test_importing_the_newest_header_again_changes_nothing(tmp_path: Path, folder: Path) -> None:
     for _ in range(2):
-        import_header(tree(tmp_path / "a", OLD), folder=folder)
-        done = import_header(tree(tmp_path / "b", NEW), folder=folder)
+        import_headers(tree(tmp_path / "a", OLD), folder=folder)
+        (done,) = import_headers(tree(tmp_path / "b", NEW), folder=folder)
         text = (folder / "abi.json").read_text()
-        assert import_header(tmp_path / "b", folder=folder) == done
+        assert import_headers(tmp_path / "b", folder=folder) == [done]
         assert (folder / "abi.json").read_text() == text
         (folder / "abi.json").unlink()
 
 
 def test_change_in_the_middle_becomes_a_layout(tmp_path: Path, folder: Path) -> None:
-    import_header(tree(tmp_path / "a", NEW | {"minor": 200}), folder=folder)
+    import_headers(tree(tmp_path / "a", NEW | {"minor": 200}), folder=folder)
     moved = {"minor": 201, "fields": "void (*done)(void* arg); int32_t shape[4];"}
-    import_header(tree(tmp_path / "b", NEW | moved), folder=folder)
+    import_headers(tree(tmp_path / "b", NEW | moved), folder=folder)
     struct = load(folder).at(201).structs["PJRT_One_Args"]
     assert [layout.since for layout in struct.layouts] == [200, 201]
     assert struct.fields(200)[2].name == "shape"
@@ -140,10 +140,10 @@ def test_change_in_the_middle_becomes_a_layout(tmp_path: Path, folder: Path) -> 
 
 
 def test_older_header_is_refused_and_nothing_written(tmp_path: Path, folder: Path) -> None:
-    import_header(tree(tmp_path / "b", NEW), folder=folder)
+    import_headers(tree(tmp_path / "b", NEW), folder=folder)
     text = (folder / "abi.json").read_text()
     with pytest.raises(UsageError, match=r"0\.200, the registry ends at 0\.201"):
-        import_header(tree(tmp_path / "a", OLD), folder=folder)
+        import_headers(tree(tmp_path / "a", OLD), folder=folder)
     assert (folder / "abi.json").read_text() == text
 
 
@@ -151,7 +151,7 @@ def test_missing_header_says_what_to_give(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"(?s)holds no xla/pjrt/c/pjrt_c_api\.h.*above 'xla/'"
     ) as e:
-        import_header(tmp_path)
+        import_headers(tmp_path)
     assert "\n" in str(e.value)
 
 
@@ -164,5 +164,5 @@ def test_header_that_is_no_c_says_where(tmp_path: Path) -> None:
 def test_annotations_are_never_written(tmp_path: Path, folder: Path) -> None:
     shutil.copy(FOLDER / "annotations.json", folder)
     before = (folder / "annotations.json").stat().st_mtime_ns
-    import_header(tree(tmp_path / "b", NEW | {"functions": ""}), folder=folder)
+    import_headers(tree(tmp_path / "b", NEW | {"functions": ""}), folder=folder)
     assert (folder / "annotations.json").stat().st_mtime_ns == before
