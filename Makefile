@@ -5,6 +5,8 @@ VENV := build/venv
 PY := $(VENV)/bin/python
 # Tests that compile take both cores for themselves, so they run after the fast ones, one at a time.
 PYTEST := $(PY) -m pytest -q
+WITH_CMAKE = command -v ctest >/dev/null || $(PY) -m pip install --quiet cmake; \
+  PATH="$(abspath $(VENV))/bin:$$PATH"
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-api-versions test-sanitizers lint format example docs \
@@ -26,10 +28,10 @@ test-slow: env ## The tests that build plugins and run them on JAX
 	$(PYTEST) -m "slow and not long"
 
 test-api-versions: env ## Compile the C API layer at every API version, and run it at four
-	$(PYTEST) -m long -n 2 tests/registry/test_api_versions.py
+	$(WITH_CMAKE) $(PYTEST) -m long -n 2 tests/registry/test_api_versions.py
 
 test-sanitizers: env ## Run the generated C++ tests under the sanitizers
-	$(PYTEST) -m long tests/generated/test_sanitizers.py
+	$(WITH_CMAKE) $(PYTEST) -m long tests/generated/test_sanitizers.py
 
 lint: env ## Formatting, ruff, mypy and clang-format
 	$(PY) -m ruff check .
