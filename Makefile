@@ -27,8 +27,8 @@ test-fast: env ## The tests that build no plugin: two minutes
 test-slow: env ## The tests that build plugins and run them on JAX
 	$(PYTEST) -m "slow and not long"
 
-test-api-versions: env ## Compile the C API layer at every API version, and run it at four
-	$(WITH_CMAKE) $(PYTEST) -m long -n 2 tests/registry/test_api_versions.py
+test-api-versions: env ## Compile headers and the C API layer at every API version
+	$(WITH_CMAKE) $(PYTEST) -m long -n 2 tests/registry/test_api_versions.py tests/registry/test_headers.py
 
 test-sanitizers: env ## Run the generated C++ tests under the sanitizers
 	$(WITH_CMAKE) $(PYTEST) -m long tests/generated/test_sanitizers.py

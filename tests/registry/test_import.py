@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pjrt_scaffold.errors import UsageError
-from pjrt_scaffold.registry import Registry, import_headers, load
+from pjrt_scaffold.registry import Registry, import_headers, load, load_ffi, reimport
 from pjrt_scaffold.registry._snapshot import read_headers
-from pjrt_scaffold.registry.load import FOLDER
+from pjrt_scaffold.registry.load import FOLDER, read
+from pjrt_scaffold.registry.model import build
 
 HEADER = """
 #include <stddef.h>
@@ -166,3 +169,89 @@ def test_annotations_are_never_written(tmp_path: Path, folder: Path) -> None:
     before = (folder / "annotations.json").stat().st_mtime_ns
     import_headers(tree(tmp_path / "b", NEW | {"functions": ""}), folder=folder)
     assert (folder / "annotations.json").stat().st_mtime_ns == before
+
+
+def test_a_lone_header_and_a_wheel_give_the_same(tmp_path: Path, folder: Path) -> None:
+    header = tree(tmp_path / "a", OLD) / "xla" / "pjrt" / "c" / "pjrt_c_api.h"
+    lone = shutil.copy(header, tmp_path / "pjrt_c_api.h")
+    wheel = tmp_path / "a_plugin-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(header, "a_plugin/include/pjrt_c_api.h")
+    texts = []
+    for source in (Path(lone), wheel):
+        import_headers(source, folder=folder)
+        texts.append((folder / "abi.json").read_text())
+        (folder / "abi.json").unlink()
+    assert texts[0] == texts[1]
+    assert '"partial": [200]' in texts[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("int flag : 3;", r"pjrt_c_api\.h line 21: a bit-field, flag"),
+        ("int table[2][3];", r"line 21: an array of arrays, table"),
+        ("struct { int a; };", r"line 21: a struct without a name inside a struct"),
+    ],
+)
+def test_unknown_construct_names_file_and_line(
+    tmp_path: Path, folder: Path, fields: str, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        import_headers(tree(tmp_path / "a", OLD | {"fields": fields}), folder=folder)
+    assert not (folder / "abi.json").exists()
+
+
+def test_header_of_another_library_is_refused(tmp_path: Path, folder: Path) -> None:
+    other = tmp_path / "zlib.h"
+    other.write_text("#define ZLIB_VERSION 1\n")
+    with pytest.raises(UsageError, match="not the main header of the PJRT C API"):
+        import_headers(other, folder=folder)
+
+
+def test_version_after_a_hole_is_refused(tmp_path: Path, folder: Path) -> None:
+    import_headers(tree(tmp_path / "a", OLD), folder=folder)
+    before = (folder / "abi.json").read_text()
+    with pytest.raises(UsageError, match=r"0\.201 is missing: 0\.202 comes after 0\.200"):
+        import_headers(tree(tmp_path / "b", NEW | {"minor": 202}), folder=folder)
+    assert (folder / "abi.json").read_text() == before
+
+
+def test_reimport_gives_what_single_imports_gave(tmp_path: Path, folder: Path) -> None:
+    old, new = tree(tmp_path / "a", OLD), tree(tmp_path / "b", NEW)
+    for root in (old, new):
+        import_headers(root, folder=folder)
+    assert reimport([new, old], folder)["abi.json"] == (folder / "abi.json").read_text()
+
+
+def test_changed_signature_of_a_callback_is_kept(tmp_path: Path, folder: Path) -> None:
+    typedef = "}} PJRT_Extension_Base;\ntypedef void (*PJRT_Done)({});"
+    for name, minor, params in (("a", 200, "int code"), ("b", 201, "int code, void* arg")):
+        root = tree(tmp_path / name, OLD | {"minor": minor})
+        header = root / "xla" / "pjrt" / "c" / "pjrt_c_api.h"
+        text = header.read_text().replace("} PJRT_Extension_Base;", typedef.format(params))
+        header.write_text(text.replace("}}", "}"))
+        import_headers(root, folder=folder)
+    registry = load(folder)
+    assert len(registry.at(200).callbacks["PJRT_Done"].params) == 1
+    assert len(registry.at(201).callbacks["PJRT_Done"].params) == 2
+
+
+def test_ffi_header_of_the_installed_jaxlib_gives_the_facts_of_its_version(folder: Path) -> None:
+    spec = importlib.util.find_spec("jaxlib")
+    assert spec is not None
+    assert spec.origin is not None
+    (done,) = import_headers(Path(spec.origin).parent / "include", folder=folder)
+    real = build(read("ffi.json", folder), {"functions": {}}).at(done.minor)
+    ours = load_ffi().at(done.minor)
+    assert [f.name for f in real.functions] == [f.name for f in ours.functions]
+    assert set(real.structs) == set(ours.structs)
+    for name, struct in ours.structs.items():
+        assert [(f.decl, f.offset, f.size) for f in real.structs[name].fields(done.minor)] == [
+            (f.decl, f.offset, f.size) for f in struct.fields(done.minor)
+        ]
+        assert real.structs[name].struct_size.at(done.minor) == struct.struct_size.at(done.minor)
+    for name, enum in ours.enums.items():
+        assert {v.name: v.value for v in real.enums[name].values} == {
+            v.name: v.value for v in enum.values
+        }
