@@ -1,11 +1,17 @@
 # The helpers with which every folder of csrc describes itself.
 
-# pjrt_plugin_library(<name> [SOURCES <file>...] [DEPS <name>...] [LIBRARIES <library>...])
+# The headers of the standard library that most files include. Reading them once saves a third of the build.
+set(PJRT_PLUGIN_STANDARD_HEADERS
+    <algorithm> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string> <string_view>
+    <unordered_map> <utility> <variant> <vector>)
+
+# pjrt_plugin_library(<name> [PRECOMPILE] [SOURCES <file>...] [DEPS <name>...] [LIBRARIES <library>...])
 #
 # A static library pjrt_<name> (an interface library when there are no sources). DEPS are folders' libraries, named
-# without the prefix; LIBRARIES are anything that target_link_libraries takes.
+# without the prefix; LIBRARIES are anything that target_link_libraries takes. PRECOMPILE pays from about ten sources
+# on; every file still includes what it uses.
 function(pjrt_plugin_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PRECOMPILE" "" "SOURCES;DEPS;LIBRARIES")
   _pjrt_refuse_unknown(pjrt_plugin_library ${name} "${arg_UNPARSED_ARGUMENTS}")
   list(TRANSFORM arg_DEPS PREPEND pjrt_)
   if(arg_SOURCES)
@@ -17,6 +23,9 @@ function(pjrt_plugin_library name)
   endif()
   target_include_directories(pjrt_${name} ${scope} "${PROJECT_SOURCE_DIR}/csrc")
   target_link_libraries(pjrt_${name} ${scope} pjrt_flags ${arg_DEPS} ${arg_LIBRARIES})
+  if(arg_PRECOMPILE)
+    target_precompile_headers(pjrt_${name} PRIVATE ${PJRT_PLUGIN_STANDARD_HEADERS})
+  endif()
 endfunction()
 
 # pjrt_plugin_test(<name> SOURCES <file>... [DEPS <name>...] [LIBRARIES <library>...] [DEFINES <macro>...])

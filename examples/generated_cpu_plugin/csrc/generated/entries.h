@@ -822,6 +822,21 @@ template <> inline constexpr Entry kEntry<PJRT_TpuTopology_GetDefaultPlatformCon
 template <> inline constexpr Entry kEntry<PJRT_Triton_Compile_Args> = {
     "PJRT_Triton_Compile", 92, 96, 0, 0,
     {}, nullptr, 0};
+template <> inline constexpr Entry kEntry<PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args> = {
+    "PJRT_Transfers_PJRT_Client_CrossHostSendBuffers", 64, 64, 0, 0,
+    {}, nullptr, 0};
+template <> inline constexpr Entry kEntry<PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args> = {
+    "PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers", 96, 96, 0, 0,
+    {}, nullptr, 0};
+template <> inline constexpr Entry kEntry<PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args> = {
+    "PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers", 104, 105, 0, 0,
+    {}, nullptr, 0};
+template <> inline constexpr Entry kEntry<PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args> = {
+    "PJRT_Buffer_CopyToRemoteDevice", 40, 72, 0, 0,
+    {}, nullptr, 0};
+template <> inline constexpr Entry kEntry<PJRT_ExampleExtension_CreateExampleExtensionCpp_Args> = {
+    "PJRT_CreateExampleExtensionCpp_Fn", 8, 8, 0, 0,
+    {}, nullptr, 0};
 
 // The functions of the call table, in its order.
 inline constexpr const Entry* kEntries[] = {

@@ -27,6 +27,8 @@
 #define PJRT_API_TPU_TOPOLOGY_EXTENSION_VERSION 1
 #define PJRT_API_TRITON_EXTENSION_VERSION 2
 #define PJRT_API_XLA_TRANSFORM_EXTENSION_VERSION 1
+#define PJRT_API_CROSS_HOST_TRANSFERS_EXTENSION_VERSION 7
+#define PJRT_API_EXAMPLE_EXTENSION_VERSION 1
 #define PJRT_API_EXECUTABLE_METADATA_EXTENSION_VERSION 1
 #define PJRT_API_HOST_MEMORY_ALLOCATOR_EXTENSION_VERSION 0
 
@@ -103,6 +105,7 @@ typedef struct PJRT_TpuExecutable_CompilationEnvironments
 typedef struct PJRT_TpuExecutable_CostAnalysisResult PJRT_TpuExecutable_CostAnalysisResult;
 typedef struct PJRT_TpuExecutable_HloModuleWithConfig PJRT_TpuExecutable_HloModuleWithConfig;
 typedef struct PJRT_TpuExecutable_FieldValue PJRT_TpuExecutable_FieldValue;
+typedef struct PJRT_ExampleExtensionCpp PJRT_ExampleExtensionCpp;
 typedef struct PJRT_Client_RuntimeAbiVersion_Args PJRT_Client_RuntimeAbiVersion_Args;
 typedef struct PJRT_Executable_GetAbiVersion_Args PJRT_Executable_GetAbiVersion_Args;
 typedef struct PJRT_RuntimeAbiVersion_Destroy_Args PJRT_RuntimeAbiVersion_Destroy_Args;
@@ -340,6 +343,22 @@ typedef struct PJRT_Xla_Transform_Get_Hlo_Pass_Pipeline_Trace_Args
 typedef struct PJRT_Xla_Transform_Destroy_Hlo_Pass_Pipeline_Trace_Args
     PJRT_Xla_Transform_Destroy_Hlo_Pass_Pipeline_Trace_Args;
 typedef struct PJRT_Xla_Transform_Extension PJRT_Xla_Transform_Extension;
+typedef struct PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args
+    PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args;
+typedef struct PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args
+    PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args;
+typedef struct PJRT_Transfers_CrossHostRecvNotifierInfo PJRT_Transfers_CrossHostRecvNotifierInfo;
+typedef struct PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args
+    PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args;
+typedef struct PJRT_Transfers_CrossHostRemoteSendCallbackInfo
+    PJRT_Transfers_CrossHostRemoteSendCallbackInfo;
+typedef struct PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args
+    PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args;
+typedef struct PJRT_CrossHostTransfers_Extension PJRT_CrossHostTransfers_Extension;
+typedef struct PJRT_Example_Extension PJRT_Example_Extension;
+typedef struct PJRT_ExampleExtension_ExampleMethod_Args PJRT_ExampleExtension_ExampleMethod_Args;
+typedef struct PJRT_ExampleExtension_CreateExampleExtensionCpp_Args
+    PJRT_ExampleExtension_CreateExampleExtensionCpp_Args;
 typedef struct PJRT_ExecutableMetadata PJRT_ExecutableMetadata;
 typedef struct PJRT_ExecutableMetadata_GetExecutableMetadata_Args
     PJRT_ExecutableMetadata_GetExecutableMetadata_Args;
@@ -348,6 +367,10 @@ typedef struct PJRT_ExecutableMetadata_DestroySerializedMetadata_Args
 typedef struct PJRT_ExecutableMetadata_Extension PJRT_ExecutableMetadata_Extension;
 typedef struct PJRT_HostMemoryAllocator_Allocate_Args PJRT_HostMemoryAllocator_Allocate_Args;
 typedef struct PJRT_HostMemoryAllocator_Extension PJRT_HostMemoryAllocator_Extension;
+typedef PJRT_FFI_Extension PJRT_FFI;
+typedef PJRT_Triton_Extension PJRT_Triton;
+typedef PJRT_ExampleExtension_CreateExampleExtensionCpp_Args
+    PJRT_ExampleExtension_DestroyExampleExtensionCpp_Args;
 
 typedef PJRT_Error* PJRT_Client_RuntimeAbiVersion(PJRT_Client_RuntimeAbiVersion_Args* args);
 typedef PJRT_Error* PJRT_Executable_GetAbiVersion(PJRT_Executable_GetAbiVersion_Args* args);
@@ -547,6 +570,18 @@ typedef PJRT_Error* PJRT_TpuTopology_GetSliceConfigs(PJRT_TpuTopology_GetSliceCo
 typedef PJRT_Error* PJRT_TpuTopology_GetDefaultPlatformConfig(
     PJRT_TpuTopology_GetDefaultPlatformConfig_Args* args);
 typedef PJRT_Error* PJRT_Triton_Compile(PJRT_Triton_Compile_Args* args);
+typedef PJRT_Error* PJRT_Transfers_PJRT_Client_CrossHostSendBuffers(
+    PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args* args);
+typedef PJRT_Error* PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers(
+    PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args* args);
+typedef PJRT_Error* PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers(
+    PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args* args);
+typedef void PJRT_Buffer_CopyToRemoteDevice(
+    PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args* args);
+typedef PJRT_Error* PJRT_CreateExampleExtensionCpp_Fn(
+    PJRT_ExampleExtension_CreateExampleExtensionCpp_Args*);
+typedef PJRT_Error* PJRT_DestroyExampleExtensionCpp_Fn(
+    PJRT_ExampleExtension_DestroyExampleExtensionCpp_Args*);
 
 typedef void (*PJRT_DeviceEvent_AndThen)(void* user_arg);
 // clang-format off
@@ -561,6 +596,39 @@ typedef PJRT_Error* (*PJRT_Xla_Transform_Get_Hlo_Pass_Pipeline_Trace_Fn)(
     PJRT_Xla_Transform_Get_Hlo_Pass_Pipeline_Trace_Args* args);
 typedef void (*PJRT_Xla_Transform_Destroy_Hlo_Pass_Pipeline_Trace_Fn)(
     PJRT_Xla_Transform_Destroy_Hlo_Pass_Pipeline_Trace_Args* args);
+typedef void (*PJRT_Transfers_CrossHostOnCanceledCallback)(PJRT_Error* error, void* user_arg);
+// clang-format off
+typedef void (*PJRT_Transfers_CrossHostSendCancelNotifier)(
+    const char* serialized_descriptor,
+    size_t serialized_descriptor_size,
+    PJRT_Error_Code reason,
+    const char* error_message,
+    size_t error_message_size,
+    PJRT_Transfers_CrossHostOnCanceledCallback on_canceled,
+    void* on_canceled_user_arg,
+    void* user_arg);
+// clang-format on
+// clang-format off
+typedef void (*PJRT_Transfers_CrossHostRecvNotifier)(
+    PJRT_Error* error,
+    const char** serialized_descriptors,
+    size_t* descriptors_sizes,
+    size_t num_descriptors,
+    void* user_arg,
+    PJRT_Transfers_CrossHostSendCancelNotifier cancel_notifier,
+    void* cancel_notifier_user_arg);
+// clang-format on
+// clang-format off
+typedef void (*PJRT_Transfers_CrossHostRemoteSendCallback)(
+    PJRT_Error* error,
+    bool sends_were_enqueued,
+    void* user_arg);
+// clang-format on
+// clang-format off
+typedef void (*PJRT_Transfers_DescriptorDestructor)(
+    char** descriptor_data,
+    size_t* descriptor_size);
+// clang-format on
 typedef PJRT_Error* (*PJRT_ExecutableMetadata_GetExecutableMetadata)(
     PJRT_ExecutableMetadata_GetExecutableMetadata_Args* args);
 typedef void (*PJRT_ExecutableMetadata_DestroySerializedMetadata)(
@@ -862,6 +930,92 @@ struct PJRT_Collectives_Extension {
 };
 PJRT_DEFINE_STRUCT_TRAITS(PJRT_Collectives_Extension, communicator_to_string);
 
+// ---- cross_host_transfers ----
+
+struct PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args {
+  size_t struct_size;
+  PJRT_Extension_Base* extension_start;
+  PJRT_Client* client;
+  size_t num_buffers;
+  PJRT_Buffer** buffers;
+  const void* dst_global_device_ids;
+  const void* transfer_keys;
+  PJRT_Event** send_events;
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args, send_events);
+
+struct PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args {
+  size_t struct_size;
+  PJRT_Extension_Base* extension_start;
+  PJRT_Client* client;
+  size_t num_shapes;
+  size_t* shape_num_dims;
+  const int64_t** num_dims;
+  PJRT_Buffer_Type* element_types;
+  PJRT_Buffer_MemoryLayout** layouts;
+  PJRT_Device* device;
+  const void* src_global_device_ids;
+  const void* transfer_keys;
+  PJRT_Buffer** buffers;
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args, buffers);
+
+struct PJRT_Transfers_CrossHostRecvNotifierInfo {
+  void* user_arg;
+  PJRT_Transfers_CrossHostRecvNotifier notifier;
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_Transfers_CrossHostRecvNotifierInfo, notifier);
+
+struct PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args {
+  size_t struct_size;
+  PJRT_Extension_Base* extension_start;
+  PJRT_Client* client;
+  size_t num_shapes;
+  size_t* shape_num_dims;
+  const int64_t** num_dims;
+  PJRT_Buffer_Type* element_types;
+  PJRT_Buffer_MemoryLayout** layouts;
+  PJRT_Device* device;
+  PJRT_Transfers_CrossHostRecvNotifierInfo notifier;
+  PJRT_Buffer** buffers;
+  size_t num_buffers;
+  bool allow_cancel_notifier;
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args,
+                          allow_cancel_notifier);
+
+struct PJRT_Transfers_CrossHostRemoteSendCallbackInfo {
+  void* user_arg;
+  PJRT_Transfers_CrossHostRemoteSendCallback on_done;
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_Transfers_CrossHostRemoteSendCallbackInfo, on_done);
+
+struct PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args {
+  size_t struct_size;
+  PJRT_Extension_Base* extension_start;
+  PJRT_Buffer* buffer;
+  PJRT_Event* event;
+  char** serialized_descriptor;
+  size_t* serialized_descriptor_size;
+  PJRT_Transfers_CrossHostRemoteSendCallbackInfo on_done;
+  PJRT_Transfers_DescriptorDestructor descriptor_destructor;
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args,
+                          descriptor_destructor);
+
+struct PJRT_CrossHostTransfers_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Error* (*PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers)(
+      PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args* args);
+  PJRT_Buffer_CopyToRemoteDevice* PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice;
+  PJRT_Error* (*PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers)(
+      PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args* args);
+  PJRT_Error* (*PJRT_Transfers_PJRT_Client_CrossHostSendBuffers)(
+      PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args* args);
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_CrossHostTransfers_Extension,
+                          PJRT_Transfers_PJRT_Client_CrossHostSendBuffers);
+
 // ---- custom_partitioner ----
 
 struct JAX_CustomCallPartitioner_string {
@@ -1000,6 +1154,27 @@ struct PJRT_DeviceEventPromise {
   const PJRT_DeviceEventPromise_FunctionTable* vtable;
 };
 PJRT_DEFINE_STRUCT_TRAITS(PJRT_DeviceEventPromise, vtable);
+
+// ---- example ----
+
+struct PJRT_Example_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Error* (*example_method)(PJRT_ExampleExtension_ExampleMethod_Args* args);
+  PJRT_Error* (*create)(PJRT_ExampleExtension_CreateExampleExtensionCpp_Args* args);
+  PJRT_Error* (*destroy)(PJRT_ExampleExtension_DestroyExampleExtensionCpp_Args* args);
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_Example_Extension, destroy);
+
+struct PJRT_ExampleExtension_ExampleMethod_Args {
+  PJRT_ExampleExtensionCpp* extension_cpp;
+  int64_t value;
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_ExampleExtension_ExampleMethod_Args, value);
+
+struct PJRT_ExampleExtension_CreateExampleExtensionCpp_Args {
+  PJRT_ExampleExtensionCpp* extension_cpp;
+};
+PJRT_DEFINE_STRUCT_TRAITS(PJRT_ExampleExtension_CreateExampleExtensionCpp_Args, extension_cpp);
 
 // ---- executable_metadata ----
 

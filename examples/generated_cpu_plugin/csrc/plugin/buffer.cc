@@ -176,10 +176,17 @@ PJRT_Error* Layer::Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args* args) {
 }
 
 PJRT_Error* Layer::Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args* args) {
+  constexpr char kFunction[] = "PJRT_Buffer_ReadyEvent";
   const Buffer* buffer = FromC(args->buffer);
-  args->event =
-      NewEvent(buffer->IsDeleted() ? Completion(buffer->DeletedError("PJRT_Buffer_ReadyEvent"))
-                                   : buffer->ready);
+  Completion ready = buffer->ready;
+  if (buffer->IsDeleted()) {
+    ready = Completion(buffer->DeletedError(kFunction));
+  } else if (!ready.IsReady()) {  // in a forked child it never will be
+    if (Status status = buffer->client->CheckProcess(kFunction); !status.ok()) {
+      ready = Completion(std::move(status));
+    }
+  }
+  args->event = NewEvent(std::move(ready));
   return nullptr;
 }
 

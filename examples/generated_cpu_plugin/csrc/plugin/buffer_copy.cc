@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -30,9 +31,13 @@ Result<HostTarget> ReadTarget(const PJRT_Buffer_MemoryLayout* layout, const back
                              "; strides to write to must be positive");
     }
   }
-  const bool row_major = IsRowMajor(shape, strides);
-  const size_t bytes = row_major ? shape.byte_size() : Extent(shape, strides);
-  return HostTarget{std::move(strides), row_major, bytes};
+  if (IsRowMajor(shape, strides)) return HostTarget{{}, true, shape.byte_size()};
+  const std::optional<size_t> bytes = Extent(shape, strides);
+  if (!bytes.has_value()) {
+    return InvalidArgument(std::string(kFunction) +
+                           ": the strides of host_layout reach beyond what memory can be");
+  }
+  return HostTarget{std::move(strides), false, *bytes};
 }
 
 void CopyOut(const backend::Shape& shape, const void* from, const HostTarget& target, void* dst) {
@@ -92,8 +97,9 @@ Result<Buffer::Use> ReadRaw(Buffer& buffer, int64_t offset, int64_t size, const 
 }
 
 Result<Completion> RawToHost(Buffer& buffer, void* dst, int64_t offset, int64_t size) {
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use,
-                               ReadRaw(buffer, offset, size, "PJRT_Buffer_CopyRawToHost"));
+  constexpr char kFunction[] = "PJRT_Buffer_CopyRawToHost";
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, ReadRaw(buffer, offset, size, kFunction));
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(dst, size_t(size), "dst", kFunction));
   if (size == 0) return buffer.ready;
   Completion done = buffer.device->impl->stream().CopyToHost(
       {use.block(), size_t(offset), size_t(size)}, dst, {&buffer.ready, 1});
@@ -180,6 +186,8 @@ namespace {
 
 // A copy whose destination the caller names later, once.
 struct LateCopy {
+  static constexpr char kFunction[] = "PJRT_Buffer_CopyRawToHostFuture";
+
   std::shared_ptr<Client> client;
   backend::Stream* stream;
   backend::Region from;
@@ -187,6 +195,9 @@ struct LateCopy {
   backend::Promise promise;
 
   void Start(void* dst) && {
+    if (Status status = CheckPointer(dst, from.bytes, "dst", kFunction); !status.ok()) {
+      return promise.Set(std::move(status));
+    }
     if (from.bytes == 0) return promise.Set(Status());
     const Completion copied = stream->CopyToHost(from, dst, {&ready, 1});
     copied.OnReady([promise = std::make_shared<backend::Promise>(std::move(promise))](
@@ -194,12 +205,14 @@ struct LateCopy {
   }
 };
 
-void StartLateCopy(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) {
+void StartLateCopy(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) noexcept {
   std::unique_ptr<LateCopy> copy(static_cast<LateCopy*>(args->callback_data));
-  if (args->error_code != PJRT_Error_Code_OK) {
-    copy->promise.Set(MakeStatus(args->error_code, args->error_message, args->error_message_size));
-  } else {
-    std::move(*copy).Start(args->dst);
+  try {
+    Status status = MakeStatus(args->error_code, args->error_message, args->error_message_size);
+    if (status.ok()) return std::move(*copy).Start(args->dst);
+    copy->promise.Set(std::move(status));
+  } catch (const std::exception&) {
+    // There is nobody to tell but the event, which a dropped promise fails.
   }
 }
 
@@ -207,8 +220,8 @@ void StartLateCopy(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) {
 
 PJRT_Error* Layer::Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Args* args) {
   Buffer& buffer = *FromC(args->buffer);
-  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Buffer::Use use, ReadRaw(buffer, args->offset, args->transfer_size,
-                                                          "PJRT_Buffer_CopyRawToHostFuture"));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
+      Buffer::Use use, ReadRaw(buffer, args->offset, args->transfer_size, LateCopy::kFunction));
   auto [done, promise] = backend::MakeCompletion();
   args->callback_data =
       new LateCopy{buffer.client,

@@ -1,5 +1,6 @@
 // Functions that make buffers out of something else than buffers.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -30,7 +31,13 @@ Result<Place> ResolvePlace(const Client* client, PJRT_Device* c_device, PJRT_Mem
       return InvalidArgument(std::string(function) + ": the memory belongs to another client");
     }
     // A device that is named too says on which of several the buffer is.
-    return Place{device != nullptr ? device : memory->devices.front(), memory};
+    if (device == nullptr) return Place{memory->devices.front(), memory};
+    if (std::ranges::find(memory->devices, device) == memory->devices.end()) {
+      return InvalidArgument(std::string(function) + ": device " +
+                             std::to_string(device->impl->info().id) + " cannot address " +
+                             memory->impl->info().debug_string + "; name a device or a memory");
+    }
+    return Place{device, memory};
   }
   if (device == nullptr) {
     return InvalidArgument(std::string(function) +
@@ -74,7 +81,14 @@ struct HostBuffer {
   const void* data;
   Strides strides;
   bool row_major;
-  PJRT_HostBufferSemantics semantics;
+  int semantics;  // a PJRT_HostBufferSemantics; what is none of them is taken for the strictest
+
+  // Whether the caller leaves the memory as it is until it hears that the transfer is over.
+  bool StaysUntilDone() const {
+    return semantics == PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes ||
+           semantics == PJRT_HostBufferSemantics_kImmutableZeroCopy ||
+           semantics == PJRT_HostBufferSemantics_kMutableZeroCopy;
+  }
 };
 
 // A buffer, and when the caller may have its memory back.
@@ -94,7 +108,7 @@ Result<HostBuffer> ReadArgs(const PJRT_Client_BufferFromHostBuffer_Args& args) {
                                MakeShape(args.type, args.dims, args.num_dims, kFunction));
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckDeviceLayout(args.device_layout, host.shape, kFunction));
   host.data = args.data;
-  host.semantics = args.host_buffer_semantics;
+  host.semantics = Raw(args.host_buffer_semantics);
   host.row_major = true;
   if (args.byte_strides != nullptr && args.num_byte_strides != 0) {
     if (args.num_byte_strides != args.num_dims) {
@@ -105,10 +119,7 @@ Result<HostBuffer> ReadArgs(const PJRT_Client_BufferFromHostBuffer_Args& args) {
     host.strides.assign(args.byte_strides, args.byte_strides + args.num_byte_strides);
     host.row_major = IsRowMajor(host.shape, host.strides);
   }
-  if (host.data == nullptr && host.shape.byte_size() != 0) {
-    return InvalidArgument(std::string(kFunction) + ": data is null, but the array has " +
-                           std::to_string(host.shape.byte_size()) + " bytes");
-  }
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(host.data, host.shape.byte_size(), "data", kFunction));
   return host;
 }
 
@@ -154,7 +165,7 @@ Result<Created> FromHost(HostBuffer host) {
   }
   backend::Stream& stream = host.place.device->impl->stream();
   const backend::Region to = {block, 0, bytes};
-  if (host.row_major && host.semantics != PJRT_HostBufferSemantics_kImmutableOnlyDuringCall) {
+  if (host.row_major && host.StaysUntilDone()) {
     Completion copied = stream.CopyFromHost(host.data, to, {});
     return Make(host, std::move(block), copied, copied);
   }
@@ -206,6 +217,8 @@ PJRT_Error* Layer::Client_CreateViewOfDeviceBuffer(
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       backend::Shape shape, MakeShape(args->element_type, args->dims, args->num_dims, kFunction));
   PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckDeviceLayout(args->layout, shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(
+      CheckPointer(args->device_buffer_ptr, shape.byte_size(), "device_buffer_ptr", kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       Block block, place.memory->impl->Wrap(args->device_buffer_ptr, shape.byte_size()));
   const ViewArgs view = {args->device_buffer_ptr, args->on_delete_callback,

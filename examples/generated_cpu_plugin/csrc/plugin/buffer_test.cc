@@ -170,6 +170,35 @@ TEST(FromHost, RefusesWhatCannotBe) {
   TestClient other;
   Put foreign = PutWith(client, kDuringCall, {1}, {1}, {}, 0, other.memory(0, "device"));
   EXPECT_CONTAINS(foreign.error, "another client");
+  auto both = Make<PJRT_Client_BufferFromHostBuffer_Args>();
+  both.client = client.client;
+  both.type = PJRT_Buffer_Type_F32;
+  both.memory = client.memory(0, "device");
+  both.device = client.device(1);
+  EXPECT_CONTAINS(Text(Api().PJRT_Client_BufferFromHostBuffer(&both)), "1 cannot address");
+}
+
+// A caller newer than this API may know semantics that it does not: the memory is then not touched
+// after the call.
+TEST(FromHost, UnknownSemanticsAreTheStrictest) {
+  Fake::Reset({.manual = true});
+  TestClient client;
+  Floats data = {1, 2};
+  const int64_t dims[] = {2};
+  auto args = Make<PJRT_Client_BufferFromHostBuffer_Args>();
+  args.client = client.client;
+  args.data = data.data();
+  args.type = PJRT_Buffer_Type_F32;
+  args.dims = dims;
+  args.num_dims = 1;
+  const int unknown = 77;
+  std::memcpy(&args.host_buffer_semantics, &unknown, sizeof(unknown));
+  args.device = client.device(0);
+  EXPECT_EQ(Text(Api().PJRT_Client_BufferFromHostBuffer(&args)), "");
+  EXPECT_EQ(Finish(args.done_with_host_buffer), "");
+  data = {8, 9};
+  EXPECT_EQ(Get<float>(args.buffer), (Floats{1, 2}));
+  DestroyBuffer(args.buffer);
 }
 
 TEST(ToHost, LayoutsAndSizes) {
@@ -211,6 +240,9 @@ TEST(ToHost, LayoutsAndSizes) {
     const int64_t backwards[] = {12, -4};
     layout.strides.byte_strides = backwards;
     EXPECT_CONTAINS(Text(Api().PJRT_Buffer_ToHostBuffer(&args)), "must be positive");
+    const int64_t far[] = {int64_t{1} << 62, int64_t{1} << 62};
+    layout.strides.byte_strides = far;
+    EXPECT_CONTAINS(Text(Api().PJRT_Buffer_ToHostBuffer(&args)), "beyond what memory can be");
     DestroyBuffer(buffer);
   }
 }
@@ -328,6 +360,9 @@ TEST(Copy, RawParts) {
   EXPECT_EQ(out, (Floats{2, 3}));
   args.offset = 8;
   EXPECT_CONTAINS(Text(Api().PJRT_Buffer_CopyRawToHost(&args)), "reach outside");
+  args.offset = 0;
+  args.dst = nullptr;
+  EXPECT_CONTAINS(Text(Api().PJRT_Buffer_CopyRawToHost(&args)), "dst is null");
   DestroyBuffer(buffer);
 }
 #endif
@@ -408,6 +443,8 @@ TEST(View, CallsBackWhenItIsNoLongerUsed) {
   EXPECT_EQ(calls, 0);
   DestroyBuffer(args.buffer);
   EXPECT_EQ(calls, 1);
+  args.device_buffer_ptr = nullptr;
+  EXPECT_CONTAINS(Text(Api().PJRT_Client_CreateViewOfDeviceBuffer(&args)), "is null");
 }
 
 // The client's driver stays until its last buffer is gone, whatever goes first.

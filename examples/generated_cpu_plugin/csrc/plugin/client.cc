@@ -271,6 +271,9 @@ PJRT_Error* Layer::Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssig
                         std::to_string(args->default_assignment_size) + "; it must be at least " +
                         std::to_string(wanted)));
   }
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckPointer(args->default_assignment, size_t(wanted) * sizeof(int),
+                                             "default_assignment",
+                                             "PJRT_Client_DefaultDeviceAssignment"));
   for (int64_t i = 0; i < wanted; ++i) {
     args->default_assignment[i] = client->devices[i]->impl->info().id;
   }

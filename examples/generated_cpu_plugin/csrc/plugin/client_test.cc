@@ -73,6 +73,9 @@ TEST(Client, DefaultAssignmentIsInOrder) {
   EXPECT_EQ(ids[0] * 1000 + ids[1] * 100 + ids[2] * 10 + ids[3], 123);
   args.num_partitions = 3;
   EXPECT_CONTAINS(Text(Api().PJRT_Client_DefaultDeviceAssignment(&args)), "6 devices");
+  args.num_partitions = 2;
+  args.default_assignment = nullptr;
+  EXPECT_CONTAINS(Text(Api().PJRT_Client_DefaultDeviceAssignment(&args)), "is null");
 }
 
 TEST(Device, DescribesItself) {

@@ -99,6 +99,12 @@ Status MakeStatus(const PJRT_Error_Code& code, const char* message, size_t messa
                 std::move(payloads));
 }
 
+Status CheckPointer(const void* pointer, size_t bytes, const char* name, const char* function) {
+  if (pointer != nullptr || bytes == 0) return Status();
+  return InvalidArgument(std::string(function) + ": " + name + " is null, but it should point to " +
+                         std::to_string(bytes) + " bytes");
+}
+
 Status::Payloads ReadPayloads(const PJRT_NamedValue* values, size_t num_values) {
   Status::Payloads payloads;
   const generated::StructArray<const PJRT_NamedValue> array(values, num_values);
@@ -112,7 +118,7 @@ Status::Payloads ReadPayloads(const PJRT_NamedValue* values, size_t num_values) 
 }
 
 PJRT_Error* CallbackError(PJRT_Error_Code code, const char* message, size_t message_size) {
-  return MakeError(MakeStatus(code, message, message_size));
+  return generated::MakeError(code, {message, message_size});  // which throws nothing
 }
 
 void Layer::Error_Destroy(PJRT_Error_Destroy_Args* args) {
@@ -161,8 +167,6 @@ PJRT_Error* MakeUnimplemented(const char* function) noexcept {
   }
 }
 
-PJRT_Error_Code CodeOf(const PJRT_Error* error) noexcept {
-  return plugin::CodeOfError(error);
-}
+PJRT_Error_Code CodeOf(const PJRT_Error* error) noexcept { return plugin::CodeOfError(error); }
 
 }  // namespace PJRT_PLUGIN_NS::generated

@@ -32,6 +32,9 @@ Status TakeError(PJRT_Error* error);
 // stays OK.
 Status MakeStatus(const PJRT_Error_Code& code, const char* message, size_t message_size,
                   Status::Payloads payloads = {});
+// INVALID_ARGUMENT, naming the argument `name`, for a null pointer to more than no bytes.
+Status CheckPointer(const void* pointer, size_t bytes, const char* name, const char* function);
+
 // The payloads among named values: the strings.
 Status::Payloads ReadPayloads(const PJRT_NamedValue* values, size_t num_values);
 

@@ -28,14 +28,17 @@ PJRT_Error* Layer::Event_Error(PJRT_Event_Error_Args* args) {
 }
 
 PJRT_Error* Layer::Event_Await(PJRT_Event_Await_Args* args) {
-  return MakeError(FromC(args->event)->completion.Await());
+  const Event* event = FromC(args->event);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(event->CheckProcess("PJRT_Event_Await"));
+  return MakeError(event->completion.Await());
 }
 
 PJRT_Error* Layer::Event_OnReady(PJRT_Event_OnReady_Args* args) {
+  const Event* event = FromC(args->event);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(event->CheckProcess("PJRT_Event_OnReady"));
   // The callback may destroy the event, so nothing of it is touched afterwards.
-  FromC(args->event)
-      ->completion.OnReady([callback = args->callback, user_arg = args->user_arg](
-                               const Status& status) { callback(MakeError(status), user_arg); });
+  event->completion.OnReady([callback = args->callback, user_arg = args->user_arg](
+                                const Status& status) { callback(MakeError(status), user_arg); });
   return nullptr;
 }
 

@@ -143,6 +143,9 @@ class Inputs {
       return InvalidArgument(where + " is " + Show(buffer->shape) + ", but the program takes " +
                              Show(program_.info().parameters[i].shape));
     }
+    if (buffer->client != program_.client) {
+      return InvalidArgument(where + " belongs to another client; copy it through the host");
+    }
     return InvalidArgument(
         where + " is on device " + std::to_string(buffer->device->impl->info().id) + " in " +
         buffer->memory->impl->info().debug_string + ", but the program takes it on device " +
@@ -183,6 +186,14 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
                            std::to_string(program.info().parameters.size()) +
                            " arguments, but num_args is " + std::to_string(args.num_args));
   }
+  if (args.num_args != 0 && args.argument_lists == nullptr) {
+    return InvalidArgument(std::string(kFunction) + ": argument_lists is null, but " + name +
+                           " takes arguments");
+  }
+  if (args.output_lists == nullptr && !program.info().outputs.empty()) {
+    return InvalidArgument(std::string(kFunction) + ": output_lists is null, but " + name +
+                           " has outputs");
+  }
   if (args.options != nullptr &&
       (args.options->num_send_ops != 0 || args.options->num_recv_ops != 0)) {
     return Unimplemented(std::string(kFunction) +
@@ -214,7 +225,8 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
   }
   Inputs inputs(program, seats, not_donatable);
   for (size_t d = 0; d < seats.size(); ++d) {
-    PJRT_PLUGIN_RETURN_IF_ERROR(inputs.Add(seats[d], args.argument_lists[d]));
+    PJRT_Buffer* const* const buffers = args.num_args == 0 ? nullptr : args.argument_lists[d];
+    PJRT_PLUGIN_RETURN_IF_ERROR(inputs.Add(seats[d], buffers));
   }
   if (!inputs.poison().ok()) {
     const Completion failed(inputs.poison());

@@ -89,12 +89,22 @@ TEST(Execute, RefusesWrongArguments) {
   EXPECT_CONTAINS(Execute(inc, {{short_one}}).error, "is f32[2], but the program takes f32[4]");
   EXPECT_CONTAINS(Execute(inc, {{integers}}).error, "is i32[4]");
   EXPECT_CONTAINS(Execute(inc, {{elsewhere}}).error, "on device 1");
+  TestClient other;
+  PJRT_Buffer* foreign = other.Put<float>({1, 2, 3, 4}, {4});
+  EXPECT_CONTAINS(Execute(inc, {{foreign}}).error, "belongs to another client");
+  auto lists = Make<PJRT_LoadedExecutable_Execute_Args>();
+  auto options = Make<PJRT_ExecuteOptions>();
+  lists.executable = inc;
+  lists.options = &options;
+  lists.num_devices = 1;
+  lists.num_args = 1;
+  EXPECT_CONTAINS(Text(Api().PJRT_LoadedExecutable_Execute(&lists)), "argument_lists is null");
   auto args = Make<PJRT_Buffer_Delete_Args>();
   args.buffer = good;
   (void)Api().PJRT_Buffer_Delete(&args);
   EXPECT_CONTAINS(Execute(inc, {{good}}).error, "argument 0 of inc: ");
   EXPECT_EQ(Fake::Launches(), 0);
-  for (PJRT_Buffer* buffer : {good, short_one, integers, elsewhere}) DestroyBuffer(buffer);
+  for (PJRT_Buffer* buffer : {good, short_one, integers, elsewhere, foreign}) DestroyBuffer(buffer);
   DestroyLoaded(inc);
 }
 
@@ -366,8 +376,17 @@ TEST(Serialize, GoesThereAndBack) {
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
   Run run = Execute(load.loaded_executable, {{x}});
   EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, 5}));
-  load.serialized_executable_size = 12;
-  EXPECT_CONTAINS(Text(Api().PJRT_Executable_DeserializeAndLoad(&load)), "no executable");
+  // A cache on a disk that was full, and one whose disk is ill.
+  for (size_t size = 0; size < bytes.serialized_bytes_size; ++size) {
+    PJRT_Executable_DeserializeAndLoad_Args cut = load;
+    cut.serialized_executable_size = size;
+    EXPECT_CONTAINS(Text(Api().PJRT_Executable_DeserializeAndLoad(&cut)), "3: ");
+    std::string damaged(bytes.serialized_bytes, bytes.serialized_bytes_size);
+    damaged[size] ^= 0x10;
+    cut.serialized_executable = damaged.data();
+    cut.serialized_executable_size = damaged.size();
+    EXPECT_CONTAINS(Text(Api().PJRT_Executable_DeserializeAndLoad(&cut)), "3: ");
+  }
   bytes.serialized_executable_deleter(bytes.serialized_executable);
   Destroy(run);
   DestroyBuffer(x);

@@ -2,8 +2,9 @@
 #define PLUGIN_FORK_H_
 
 // A forked child has the parent's clients but none of their threads: work that it queued would
-// never end. So entry points that start or await work refuse a client of another process. Questions
-// and destruction still work, and a client that the child makes itself is as good as any.
+// never end. So entry points that start or await work refuse a client of another process, and an
+// event that was pending when the process was forked. Questions and destruction still work, and a
+// client that the child makes itself is as good as any.
 
 #include <cstdint>
 

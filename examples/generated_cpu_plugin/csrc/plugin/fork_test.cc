@@ -47,6 +47,31 @@ TEST(Fork, TheChildRefusesTheParentsClient) {
   DestroyLoaded(inc);
 }
 
+// Nobody in the child will ever do the work that was under way: whoever waits must be told.
+TEST(Fork, PendingEventsOfTheParentFail) {
+  Fake::Reset({.manual = true});
+  TestClient client;
+  PJRT_Buffer* buffer = client.Put<float>({1, 2, 3, 4}, {4});
+  auto ready = Make<PJRT_Buffer_ReadyEvent_Args>();
+  ready.buffer = buffer;
+  EXPECT_EQ(Text(Api().PJRT_Buffer_ReadyEvent(&ready)), "");
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const std::string refusal = "this process was forked";
+    const bool old_one = Finish(ready.event).find(refusal) != std::string::npos;
+    EXPECT_EQ(Text(Api().PJRT_Buffer_ReadyEvent(&ready)), "");
+    const bool new_one = Finish(ready.event).find(refusal) != std::string::npos;
+    _exit(old_one && new_one ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  Fake::RunQueued();
+  EXPECT_EQ(Finish(ready.event), "");
+  DestroyBuffer(buffer);
+}
+
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
 

@@ -205,13 +205,16 @@ Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shap
   return Strides(layout->strides.byte_strides, layout->strides.byte_strides + given);
 }
 
-size_t Extent(const Shape& shape, std::span<const int64_t> strides) {
-  size_t extent = DTypeBytes(shape.dtype);
+std::optional<size_t> Extent(const Shape& shape, std::span<const int64_t> strides) {
+  if (std::ranges::find(shape.dims, 0) != shape.dims.end()) return 0;
+  int64_t extent = int64_t(DTypeBytes(shape.dtype));
   for (size_t i = 0; i < shape.dims.size(); ++i) {
-    if (shape.dims[i] == 0) return 0;
-    extent += size_t((shape.dims[i] - 1) * strides[i]);
+    const int64_t steps = shape.dims[i] - 1;
+    if (steps == 0) continue;
+    if (strides[i] > (std::numeric_limits<int64_t>::max() - extent) / steps) return std::nullopt;
+    extent += steps * strides[i];
   }
-  return extent;
+  return size_t(extent);
 }
 
 void CopyStrided(std::span<const int64_t> dims, size_t element_bytes, const void* src,

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,8 +37,9 @@ backend::Result<backend::Shape> MakeShape(const PJRT_Buffer_Type& type, const in
 backend::Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout,
                                        const backend::Shape& shape, const char* function);
 
-// Bytes from the first to the last of an array with these strides, which are not negative.
-size_t Extent(const backend::Shape& shape, std::span<const int64_t> strides);
+// Bytes from the first to the last of an array with these strides, which are not negative; nothing
+// when that is more than memory can be.
+std::optional<size_t> Extent(const backend::Shape& shape, std::span<const int64_t> strides);
 
 // Copies every element. The pointers are those of the element with all indices zero. `src` and
 // `dst` do not overlap. No element of `dst` is at the address of another, so a stride of zero is

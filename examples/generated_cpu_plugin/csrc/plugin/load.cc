@@ -1,6 +1,8 @@
 // From a program to something that runs: compile, load, serialize and deserialize.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -65,6 +67,7 @@ Result<std::shared_ptr<const CompiledProgram>> CompileProgram(Client& client,
   if (program->code == nullptr || program->format == nullptr) {
     return InvalidArgument(std::string(function) + ": the program has no code or no format");
   }
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(options, options_size, "compile_options", function));
   PJRT_PLUGIN_ASSIGN_OR_RETURN(backend::CompileOptions compile_options,
                                ReadCompileOptions({options, options_size}, function));
   const backend::Program code = {{program->format, program->format_size},
@@ -76,17 +79,31 @@ Result<std::shared_ptr<const CompiledProgram>> CompileProgram(Client& client,
                                                  std::move(compile_options));
 }
 
-// What PJRT_Executable_Serialize hands out: this mark, the size of the compile options in eight
-// bytes (little-endian), the options, and the backend's bytes. The options are part of it because
-// the program's devices are in them.
-constexpr std::string_view kMark = "PJRTEXE1";
+// What PJRT_Executable_Serialize hands out: this mark, a hash of all that follows, the size of the
+// compile options, the options, and the backend's bytes. Numbers have eight bytes, little-endian.
+// The options are part of it because the program's devices are in them; the hash is there because
+// caches lie on disks, which lose ends of files.
+constexpr std::string_view kMark = "PJRTEXE2";
+constexpr size_t kNumberBytes = 8;
+
+std::string Number(uint64_t value) {
+  std::string bytes;
+  for (size_t i = 0; i < kNumberBytes; ++i) bytes.push_back(char(value >> (8 * i)));
+  return bytes;
+}
+
+// The number that `bytes` begins with, taken off; nothing when it is not all there.
+std::optional<uint64_t> TakeNumber(std::string_view* bytes) {
+  if (bytes->size() < kNumberBytes) return std::nullopt;
+  uint64_t value = 0;
+  for (size_t i = 0; i < kNumberBytes; ++i) value |= uint64_t(uint8_t((*bytes)[i])) << (8 * i);
+  bytes->remove_prefix(kNumberBytes);
+  return value;
+}
 
 std::string Pack(std::string_view options, std::string_view code) {
-  std::string out(kMark);
-  for (int i = 0; i < 8; ++i) out.push_back(char(uint64_t(options.size()) >> (8 * i)));
-  out.append(options);
-  out.append(code);
-  return out;
+  const std::string content = Number(options.size()) + std::string(options) + std::string(code);
+  return std::string(kMark) + Number(Fnv1a(content)) + content;
 }
 
 struct Packed {
@@ -95,14 +112,21 @@ struct Packed {
 };
 
 Result<Packed> Unpack(std::string_view bytes, const char* function) {
-  const Status foreign = InvalidArgument(
-      std::string(function) + ": the bytes are no executable that this plugin serialized");
-  if (bytes.size() < kMark.size() + 8 || bytes.substr(0, kMark.size()) != kMark) return foreign;
-  uint64_t size = 0;
-  for (int i = 0; i < 8; ++i) size |= uint64_t(uint8_t(bytes[kMark.size() + i])) << (8 * i);
-  bytes.remove_prefix(kMark.size() + 8);
-  if (size > bytes.size()) return foreign;
-  return Packed{bytes.substr(0, size), bytes.substr(size)};
+  if (!bytes.starts_with(kMark)) {
+    return InvalidArgument(std::string(function) +
+                           ": the bytes are no executable that this plugin serialized");
+  }
+  bytes.remove_prefix(kMark.size());
+  const std::optional<uint64_t> hash = TakeNumber(&bytes);
+  if (!hash.has_value() || *hash != Fnv1a(bytes)) {
+    return InvalidArgument(std::string(function) +
+                           ": the bytes of the executable are damaged or cut off; compile it anew");
+  }
+  const std::optional<uint64_t> size = TakeNumber(&bytes);
+  if (!size.has_value() || *size > bytes.size()) {
+    return InvalidArgument(std::string(function) + ": the serialized executable is malformed");
+  }
+  return Packed{bytes.substr(0, *size), bytes.substr(*size)};
 }
 
 Result<std::unique_ptr<LoadedExecutable>> Deserialize(

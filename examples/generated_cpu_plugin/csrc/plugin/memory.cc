@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "plugin/bytes.h"
 #include "plugin/device.h"
 #include "plugin/layer.h"
 
@@ -62,11 +63,7 @@ void Memory::SetUserData(const void* key, void* data, void (*destroy)(void*)) {
   if (old.destroy != nullptr) old.destroy(old.data);  // the framework's code runs without our lock
 }
 
-int KindId(std::string_view kind) {
-  uint32_t hash = 2166136261u;  // FNV-1a
-  for (char c : kind) hash = (hash ^ uint8_t(c)) * 16777619u;
-  return int(hash & 0x7fffffffu);
-}
+int KindId(std::string_view kind) { return int(Fnv1a(kind) & 0x7fffffffu); }
 
 PJRT_Error* Layer::Memory_Id(PJRT_Memory_Id_Args* args) {
   args->id = FromC(args->memory)->impl->info().id;

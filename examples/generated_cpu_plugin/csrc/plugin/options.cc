@@ -3,6 +3,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,13 +23,23 @@ using backend::Result;
 using backend::Status;
 
 // Declared by no driver, sent by every distributed job.
+constexpr int64_t kMaxInt = std::numeric_limits<int>::max();
 constexpr OptionSpec kJobOptions[] = {
     {.name = "node_id",
      .help = "this process among those of the job",
      .default_value = int64_t{0},
-     .min = 0},
-    {.name = "num_nodes", .help = "processes of the job", .default_value = int64_t{1}, .min = 1},
-    {.name = "partition_index", .help = "slice of the job", .default_value = int64_t{0}, .min = 0},
+     .min = 0,
+     .max = kMaxInt},
+    {.name = "num_nodes",
+     .help = "processes of the job",
+     .default_value = int64_t{1},
+     .min = 1,
+     .max = kMaxInt},
+    {.name = "partition_index",
+     .help = "slice of the job",
+     .default_value = int64_t{0},
+     .min = 0,
+     .max = kMaxInt},
 };
 
 std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }

@@ -116,7 +116,8 @@ TEST(Options, JobsOfSeveralProcesses) {
   EXPECT_EQ(options->process_index, 1);
   EXPECT_EQ(options->num_processes, 2);
   EXPECT_CONTAINS(Failure({Int("node_id", 2), Int("num_nodes", 2)}), "node_id must be smaller");
-  EXPECT_CONTAINS(Failure({Int("num_nodes", 0)}), "at least 1");
+  EXPECT_CONTAINS(Failure({Int("num_nodes", 0)}), "from 1 to");
+  EXPECT_CONTAINS(Failure({Int("num_nodes", (int64_t{1} << 32) + 1)}), "from 1 to 2147483647");
 }
 
 }  // namespace

@@ -9,12 +9,6 @@
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
-uint64_t Fnv1a(const std::string& bytes) {
-  uint64_t hash = 14695981039346656037u;
-  for (char c : bytes) hash = (hash ^ uint8_t(c)) * 1099511628211u;
-  return hash;
-}
-
 // Lines of text: it is short, and people read it when two processes disagree.
 std::string Describe(const Client& client) {
   std::string text = std::string(kPlatformName) + " topology 1\n" + client.platform_version + "\n";

@@ -158,6 +158,8 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferData(
         " and transfer_size " + std::to_string(args->transfer_size) +
         " reach outside of the buffer, which has " + std::to_string(bytes) + " bytes"));
   }
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(
+      CheckPointer(args->data, size_t(args->transfer_size), "data", kFunction));
   Completion piece = Send(manager, args->buffer_index, args->data, size_t(args->offset),
                           size_t(args->transfer_size));
   PJRT_PLUGIN_RETURN_IF_C_ERROR(
@@ -210,6 +212,10 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_SetBufferError(
   TransferManager& manager = *FromC(args->transfer_manager);
   PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckIndex(args->buffer_index, kFunction));
   Status status = MakeStatus(args->error_code, args->error_message, args->error_message_size);
+  if (status.ok()) {  // it would show memory that nobody has written
+    return MakeError(
+        InvalidArgument(std::string(kFunction) + ": error_code is OK; give the code of a failure"));
+  }
   return MakeError(
       Arrive(manager, args->buffer_index, Completion(std::move(status)), true, kFunction));
 }
@@ -237,6 +243,7 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(const Strides strides,
                                  LayoutStrides(args->shape_layout, shape, kFunction));
   const size_t bytes = shape.byte_size();
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckPointer(args->data, bytes, "data", kFunction));
   Completion piece;
   if (IsRowMajor(shape, strides)) {
     piece = Send(manager, args->buffer_index, args->data, 0, bytes);

@@ -83,6 +83,15 @@ TEST(Transfer, RefusesWhatDoesNotFit) {
   Manager manager(client);
   EXPECT_CONTAINS(manager.Send(0, {1, 2}, 3, true), "reach outside");
   EXPECT_CONTAINS(manager.Send(2, {1}, 0, true), "has 2 buffers");
+  auto set = Make<PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args>();
+  set.transfer_manager = manager.manager;
+  EXPECT_CONTAINS(Text(Api().PJRT_AsyncHostToDeviceTransferManager_SetBufferError(&set)),
+                  "error_code is OK");
+  auto send = Make<PJRT_AsyncHostToDeviceTransferManager_TransferData_Args>();
+  send.transfer_manager = manager.manager;
+  send.transfer_size = 4;
+  EXPECT_CONTAINS(Text(Api().PJRT_AsyncHostToDeviceTransferManager_TransferData(&send)),
+                  "data is null");
   DestroyBuffer(manager.Retrieve(0));
   manager.Retrieve(0);
   EXPECT_CONTAINS(manager.error, "retrieved before");

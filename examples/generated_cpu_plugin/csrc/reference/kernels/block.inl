@@ -102,7 +102,7 @@ template <typename T, int count>
 struct Operand {
   const T* at;
   int64_t advance;
-  T copy[count];
+  alignas(64) T copy[count];  // no load of a whole vector crosses a cache line
 
   PJRT_KERNEL_INLINE Operand(const void* in, bool scalar)
       : at(static_cast<const T*>(in)), advance(count) {

@@ -64,11 +64,15 @@ constexpr auto Canonical() {
   }
 }
 
+// Each functor serves the portable table or those of the ISAs.
+template <typename Op, typename T>
+inline constexpr bool kServedHere =
+    Op::template kVector<decltype(Canonical<Op, T>())> == kVectorKernels;
+
 template <typename Op, typename T, int arity>
 constexpr ElementwiseFn Direct() {
   using C = decltype(Canonical<Op, T>());
-  // Each functor serves the portable table or those of the ISAs.
-  if constexpr (Op::template kVector<C> != kVectorKernels) {
+  if constexpr (!kServedHere<Op, T>) {
     return nullptr;
   } else if constexpr (arity == 1) {
     return &Map1<Op, decltype(Op::Apply(C{})), C>;
@@ -87,15 +91,15 @@ constexpr ElementwiseFn Entry() {
   if constexpr (t == DType::kPred) {
     return Direct<typename PredOp<Op>::Type, T, arity>();
   } else if constexpr (kIsHalf<T> && !kSame<Op, op::Select>) {
-    constexpr ElementwiseFn f32 = Direct<Op, float, arity>();
-    if constexpr (f32 == nullptr) {
+    if constexpr (!kServedHere<Op, float>) {
       return nullptr;
     } else if constexpr (arity == 1) {
-      return &ThroughF32<f32, T, 1, kSame<decltype(Op::Apply(0.0f)), float>>;
+      return &ThroughF32<Direct<Op, float, 1>(), T, 1, kSame<decltype(Op::Apply(0.0f)), float>>;
     } else if constexpr (arity == 2) {
-      return &ThroughF32<f32, T, 2, kSame<decltype(Op::Apply(0.0f, 0.0f)), float>>;
+      return &ThroughF32<Direct<Op, float, 2>(), T, 2,
+                         kSame<decltype(Op::Apply(0.0f, 0.0f)), float>>;
     } else {
-      return &ThroughF32<f32, T, 3, true>;
+      return &ThroughF32<Direct<Op, float, 3>(), T, 3, true>;
     }
   } else {
     return Direct<Op, T, arity>();
