@@ -32,7 +32,7 @@ def cli() -> None:
       pjrt-scaffold new mychip-pjrt              asks the questions, then renders
       pjrt-scaffold new mychip-pjrt --defaults   the working CPU plugin, no questions
       pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
-      pjrt-scaffold compat --plugin jax_plugins.mychip   which jaxlib releases it can serve
+      pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
       pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
 
     Results go to stdout, everything else to stderr.

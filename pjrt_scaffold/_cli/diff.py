@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pjrt_scaffold.registry.compare import Comparison, ExtensionChange, GrownStruct, NewFunction
 
 
-@click.command(short_help="Show what changed between two API versions, and what a plugin must do.")
+@click.command(short_help="Show what a new API version asks of a plugin.")
 @click.argument("old")
 @click.argument("new")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")

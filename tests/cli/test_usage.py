@@ -16,6 +16,8 @@ Usage: pjrt-scaffold [OPTIONS] COMMAND [ARGS]...
     pjrt-scaffold doctor                       what is installed, what is missing
     pjrt-scaffold new mychip-pjrt              asks the questions, then renders
     pjrt-scaffold new mychip-pjrt --defaults   the working CPU plugin, no questions
+    pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
+    pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
     pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
 
   Results go to stdout, everything else to stderr.
@@ -25,6 +27,8 @@ Options:
   -h, --help     Show this message and exit.
 
 Commands:
+  compat    Show which jaxlib releases speak which version, or fit a plugin.
+  diff      Show what a new API version asks of a plugin.
   doctor    Show which tools are there and how to get those that are missing.
   new       Render a new plugin repository.
   registry  Look into the PJRT C API as data; import a new version.
