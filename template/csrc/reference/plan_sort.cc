@@ -174,7 +174,7 @@ Status LowerSort(PlanBuilder& b, const Op& op) {
     rows.bytes.push_back(int64_t(view.element_bytes()));
     uses.reads.push_back(in.back().buffer);
     const bool last = axis == type.rank() - 1 || type.dims.empty();
-    out.push_back(last ? b.NewResult(op.result(k)) : Place{b.NewTemp(type.byte_size()), 0});
+    out.push_back(last ? b.NewResult(op.result(k)) : Place{b.NewTemp(op.type(k).byte_size()), 0});
     uses.writes.push_back(out.back().buffer);
     if (last) continue;
     View sorted{out.back().buffer, view.dtype, 0, type.dims, Dims(type.dims.size())};
