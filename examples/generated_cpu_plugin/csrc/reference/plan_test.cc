@@ -216,6 +216,37 @@ TEST(Plan, PadsWithNegativeEdgesAndGaps) {
             (Floats{9, 2, 9, 3, 9, 4, 9}));
 }
 
+// Each array has its own width, whatever the first one's is.
+TEST(Plan, SortsArraysOfDifferentWidthsAlongAnyDimension) {
+  for (int64_t axis : {0, 1}) {
+    const Type wide = Type::Tensor(backend::DType::kS64, {3, 3});
+    const Type byte = Type::Tensor(backend::DType::kS8, {3, 3});
+    Builder b({byte, wide, F32({3, 3})});
+    Op* op = b.AddOp(OpCode::kSort, {b.argument(0), b.argument(1), b.argument(2)},
+                     {byte, wide, F32({3, 3})}, {{"dimension", {axis}}, {"is_stable", {true}}});
+    const Type one = Type::Tensor(backend::DType::kS8, {});
+    const Type other = Type::Tensor(backend::DType::kS64, {});
+    b.BeginRegion(op, {one, one, other, other, F32({}), F32({})});
+    b.Return({b.Add(OpCode::kCompare, {b.argument(0), b.argument(1)}, Bool({}),
+                    {{"comparison_direction", {int64_t(program::ComparisonDirection::kLt)}},
+                     {"compare_type", {int64_t(program::ComparisonType::kSigned)}}})});
+    b.Return({op->result(0), op->result(1), op->result(2)});
+    Harness run;
+    const std::vector<Data> results =
+        run.All(b.module(), {Bytes<int8_t>({3, 2, 1, 1, 3, 2, 2, 1, 3}),
+                             Bytes<int64_t>({0, 1, 2, 3, 4, 5, 6, 7, int64_t{1} << 40}),
+                             Bytes<float>({0, 1, 2, 3, 4, 5, 6, 7, 8})});
+    EXPECT_EQ(results.size(), size_t{3});
+    if (results.size() != 3) return;
+    const std::vector<int64_t> order = axis == 0 ? std::vector<int64_t>{3, 7, 2, 6, 1, 5, 0, 4, 8}
+                                                 : std::vector<int64_t>{2, 1, 0, 3, 5, 4, 7, 6, 8};
+    std::vector<int64_t> wanted = order;
+    wanted.back() = int64_t{1} << 40;
+    EXPECT_TRUE(results[1] == Bytes(wanted));
+    EXPECT_TRUE(results[2] == Bytes(std::vector<float>(order.begin(), order.end())));
+  }
+}
+
 TEST(Plan, UnknownOperationIsRefusedByName) {
   Builder b({F32({2})});
   b.Return({b.Add(OpCode::kInfeed, {b.argument(0)}, F32({2}))});
