@@ -105,6 +105,17 @@ void FillIota(kernels::IotaFn iota, int64_t inner, int64_t size, size_t bytes, i
 
 }  // namespace
 
+void Tape::RunChain(const Chain& chain, const std::byte* first, std::byte* const* base,
+                    const int64_t* step, int64_t begin, int64_t n) const {
+  kernels::ChainStep steps[kernels::kMaxChainSteps];
+  int count = 0;
+  for (const ChainLink& link : chain.links) {
+    std::byte* out = link.out == kNotStored ? nullptr : base[link.out] + step[link.out] * begin;
+    steps[count++] = {link.op, link.scalar, base[link.in] + step[link.in] * begin, out};
+  }
+  chain.fn(first, steps, count, n);
+}
+
 void Tape::Run(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
   if (begin >= end) return;
   const size_t count = registers_.size();
@@ -166,6 +177,9 @@ void Tape::Run(const void* const* in, void* const* out, int64_t begin, int64_t e
     for (const Instruction& one : instructions_) {
       std::byte* target = at(one.out);
       switch (one.kind) {
+        case Kind::kChain:
+          RunChain(chains_[one.in[1]], at(one.in[0]), base, step, i, n);
+          break;
         case Kind::kCompute: {
           const void* operands[3];
           for (uint32_t k = 0; k < one.arity; ++k) operands[k] = at(one.in[k]);
@@ -287,6 +301,8 @@ std::optional<TapeBuilder::Reg> TapeBuilder::Apply(ElementwiseOp op, std::span<c
     operands[k] = wide != type && dtypes_[in[k]] == type ? Convert(in[k], wide) : in[k];
   Tape::Instruction one;
   one.fn = kernels::Kernels().Find(op, wide);
+  one.op = op;
+  one.dtype = wide;
   if (one.fn == nullptr) return std::nullopt;
   one.arity = uint8_t(in.size());
   for (size_t k = 0; k < in.size(); ++k) one.in[k] = operands[k];
@@ -309,6 +325,7 @@ TapeBuilder::Reg TapeBuilder::Convert(Reg in, DType to) {
   if (dtypes_[in] == to) return in;
   Tape::Instruction one;
   one.fn = kernels::Kernels().Convert(dtypes_[in], to);
+  one.is_convert = true;
   one.arity = 1;
   one.in[0] = in;
   tape_.cost_ += 1;
@@ -338,53 +355,132 @@ void TapeBuilder::Output(Reg reg) {
 }
 
 Tape TapeBuilder::Build() && {
-  auto reads = [](const Tape::Instruction& one, auto&& visit) {
-    if (one.kind == Tape::Kind::kCompute || one.kind == Tape::Kind::kCopy)
-      for (uint32_t k = 0; k < one.arity; ++k) visit(one.in[k]);
-  };
+  NoteLives();
+  MakeChains();
+  AssignSlots();
+  return std::move(tape_);
+}
+
+// When each register is written and read for the last time, counted in instructions before chains
+// are made of them.
+void TapeBuilder::NoteLives() {
   for (size_t i = 0; i < tape_.instructions_.size(); ++i) {
     const Tape::Instruction& one = tape_.instructions_[i];
-    reads(one, [&](uint32_t r) { tape_.registers_[r].last_read = int32_t(i); });
+    if (one.kind == Tape::Kind::kCompute || one.kind == Tape::Kind::kCopy)
+      for (uint32_t k = 0; k < one.arity; ++k) tape_.registers_[one.in[k]].last_read = int32_t(i);
     tape_.registers_[one.out].written = int32_t(i);
   }
-  // Scratch slots are reused as soon as their register was read for the last time; a kernel may
-  // write over an operand only when the elements have one size.
+}
+
+// The step that does `one` to the value in register `running`; nothing when it is none for a chain.
+std::optional<Tape::ChainLink> TapeBuilder::LinkOf(const Tape::Instruction& one,
+                                                   uint32_t running) const {
+  if (one.kind != Tape::Kind::kCompute || one.is_convert || one.arity > 2) return std::nullopt;
+  const bool first = one.in[0] == running && !(one.scalars & 1);
+  const bool second = one.arity == 2 && one.in[1] == running && !(one.scalars & 2);
+  if (!first && !second) return std::nullopt;
+  const std::optional<kernels::ChainOp> op = kernels::FindChainOp(one.op, one.dtype, !first);
+  if (!op.has_value()) return std::nullopt;
+  const uint32_t other = one.arity == 1 ? 0 : first ? 1 : 0;
+  return Tape::ChainLink{*op, (one.scalars >> other & 1) != 0, one.in[other], Tape::kNotStored};
+}
+
+// Makes one instruction of each run in which every computation is on the result of the one before.
+// A value on the way is stored only where somebody else reads it.
+void TapeBuilder::MakeChains() {
+  const std::vector<Tape::Instruction> all = std::move(tape_.instructions_);
+  tape_.instructions_.clear();
+  for (size_t begin = 0; begin < all.size();) {
+    const Tape::Instruction& head = all[begin];
+    uint32_t running = head.in[0];
+    if (head.kind == Tape::Kind::kCompute && (head.scalars & 1)) running = head.in[1];
+    const uint32_t first = running;
+    Tape::Chain chain = {kernels::Kernels().chain[size_t(head.dtype)], {}};
+    size_t end = begin;
+    for (; end < all.size() && chain.links.size() < size_t(kernels::kMaxChainSteps); ++end) {
+      const Tape::Instruction& one = all[end];
+      std::optional<Tape::ChainLink> link;
+      if (one.dtype == head.dtype) link = LinkOf(one, running);
+      if (!link.has_value()) break;
+      const bool twice = one.arity == 2 && one.in[0] == one.in[1];
+      if (twice && end > begin) chain.links.back().out = running;
+      if (one.arity == 1) link->in = first;  // not used, but read
+      running = one.out;
+      const Tape::Register& result = tape_.registers_[running];
+      if (result.place == Tape::Place::kOutput || result.last_read != int32_t(end) + 1)
+        link->out = running;
+      chain.links.push_back(*link);
+    }
+    if (end - begin < 2 || chain.fn == nullptr) {
+      tape_.instructions_.push_back(head);
+      ++begin;
+      continue;
+    }
+    chain.links.back().out = running;
+    Tape::Instruction one;
+    one.kind = Tape::Kind::kChain;
+    one.in[0] = first;
+    one.in[1] = uint32_t(tape_.chains_.size());
+    one.out = running;
+    tape_.instructions_.push_back(one);
+    tape_.chains_.push_back(std::move(chain));
+    begin = end;
+  }
+}
+
+// Scratch slots are reused as soon as their register was read for the last time; a kernel may write
+// over an operand only when the elements have one size, and a chain over none.
+void TapeBuilder::AssignSlots() {
   std::vector<uint32_t> free;
-  for (size_t i = 0; i < tape_.instructions_.size(); ++i) {
-    const Tape::Instruction& one = tape_.instructions_[i];
-    Tape::Register& out = tape_.registers_[one.out];
+  auto take = [&](Tape::Register& out) {
+    if (free.empty()) {
+      out.index = uint32_t(tape_.scratch_slots_++);
+    } else {
+      out.index = free.back();
+      free.pop_back();
+    }
+  };
+  for (const Tape::Instruction& one : tape_.instructions_) {
+    std::vector<uint32_t> reads;
+    std::vector<uint32_t> writes = {one.out};
+    if (one.kind == Tape::Kind::kChain) {
+      reads.push_back(one.in[0]);
+      writes.clear();
+      for (const Tape::ChainLink& link : tape_.chains_[one.in[1]].links) {
+        reads.push_back(link.in);
+        if (link.out != Tape::kNotStored) writes.push_back(link.out);
+      }
+    } else if (one.kind == Tape::Kind::kCompute || one.kind == Tape::Kind::kCopy) {
+      reads.assign(one.in, one.in + one.arity);
+    }
+    const int32_t now = tape_.registers_[one.out].written;
+    // Registers with a slot that nothing reads from here on.
     std::vector<uint32_t> dying;
-    reads(one, [&](uint32_t r) {
-      Tape::Register& reg = tape_.registers_[r];
-      if (reg.place == Tape::Place::kScratch && reg.last_read == int32_t(i) &&
-          std::find(dying.begin(), dying.end(), reg.index) == dying.end())
-        dying.push_back(reg.index);
-    });
-    if (out.place == Tape::Place::kScratch) {
-      auto same = std::find_if(dying.begin(), dying.end(), [&](uint32_t slot) {
-        bool fits = false;
-        reads(one, [&](uint32_t r) {
-          const Tape::Register& reg = tape_.registers_[r];
-          if (reg.place == Tape::Place::kScratch && reg.index == slot)
-            fits = DTypeBytes(reg.dtype) == DTypeBytes(out.dtype);
-        });
-        return fits;
+    for (uint32_t r : reads) {
+      const Tape::Register& reg = tape_.registers_[r];
+      const bool own = std::find(writes.begin(), writes.end(), r) != writes.end();
+      if (reg.place == Tape::Place::kScratch && reg.last_read <= now && !own &&
+          std::find(dying.begin(), dying.end(), r) == dying.end())
+        dying.push_back(r);
+    }
+    for (uint32_t w : writes) {
+      Tape::Register& out = tape_.registers_[w];
+      if (out.place != Tape::Place::kScratch) continue;
+      const auto same = std::find_if(dying.begin(), dying.end(), [&](uint32_t r) {
+        return one.kind != Tape::Kind::kChain &&
+               DTypeBytes(tape_.registers_[r].dtype) == DTypeBytes(out.dtype);
       });
       if (same != dying.end()) {
-        out.index = *same;
+        out.index = tape_.registers_[*same].index;
         dying.erase(same);
-      } else if (!free.empty()) {
-        out.index = free.back();
-        free.pop_back();
       } else {
-        out.index = uint32_t(tape_.scratch_slots_++);
+        take(out);
       }
       tape_.slot_bytes_ = std::max(tape_.slot_bytes_, DTypeBytes(out.dtype));
-      if (out.last_read < 0) dying.push_back(out.index);
+      if (out.last_read <= now) dying.push_back(w);
     }
-    free.insert(free.end(), dying.begin(), dying.end());
+    for (uint32_t r : dying) free.push_back(tape_.registers_[r].index);
   }
-  return std::move(tape_);
 }
 
 double CostOf(ElementwiseOp op) {

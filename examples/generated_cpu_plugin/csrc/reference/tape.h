@@ -66,21 +66,42 @@ class Tape {
     int32_t last_read = -1;
     int32_t written = -1;
   };
-  enum class Kind : uint8_t { kCompute, kLoad, kIota, kCopy };
+  enum class Kind : uint8_t { kCompute, kChain, kLoad, kIota, kCopy };
   struct Instruction {
     Kind kind = Kind::kCompute;
     uint8_t arity = 0;
     uint8_t scalars = 0;
-    uint32_t out = 0;     // register
-    uint32_t in[3] = {};  // registers; of a load: in[0] the input, in[1] the index in loads_
+    uint32_t out = 0;  // register
+    // Registers. Of a load: in[0] the input, in[1] the index in loads_; of a chain: in[0] the first
+    // register, in[1] the index in chains_.
+    uint32_t in[3] = {};
     kernels::ElementwiseFn fn = nullptr;
     kernels::IotaFn iota = nullptr;
     int64_t inner = 1, size = 1;  // of an iota: element i has value (i / inner) % size
+    // Of a computation: what it is, and in which type.
+    kernels::ElementwiseOp op = {};
+    DType dtype = DType::kF32;
+    bool is_convert = false;
   };
+  // Cheap operations in a row, run by one kernel that keeps the values between them to itself.
+  struct ChainLink {
+    kernels::ChainOp op;
+    bool scalar;
+    uint32_t in;   // the register of the other operand
+    uint32_t out;  // the register to store in, or kNotStored
+  };
+  static constexpr uint32_t kNotStored = ~uint32_t{0};
+  struct Chain {
+    kernels::ChainFn fn;
+    std::vector<ChainLink> links;
+  };
+  void RunChain(const Chain& chain, const std::byte* first, std::byte* const* base,
+                const int64_t* step, int64_t begin, int64_t n) const;
 
   std::vector<Register> registers_;
   std::vector<Instruction> instructions_;
   std::vector<StridedLoad> loads_;
+  std::vector<Chain> chains_;
   std::vector<std::byte> constants_;
   std::vector<uint32_t> outputs_;
   size_t inputs_ = 0;
@@ -119,6 +140,10 @@ class TapeBuilder {
   Reg Real(Reg reg) const { return alias_[reg]; }
   bool IsScalar(Reg reg) const;
   Reg Emit(Tape::Instruction instruction, DType dtype);
+  void NoteLives();
+  void MakeChains();
+  void AssignSlots();
+  std::optional<Tape::ChainLink> LinkOf(const Tape::Instruction& one, uint32_t running) const;
 
   Tape tape_;
   // By register number of the builder, which counts bitcasts too.

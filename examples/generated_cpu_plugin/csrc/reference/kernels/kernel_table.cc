@@ -61,6 +61,7 @@ struct Merged {
       t = i == 0 ? portable::kTable : tables[i - 1];
       Overlay(newer.elementwise, t.elementwise);
       Overlay(newer.convert, t.convert);
+      Overlay(newer.chain, t.chain);
       Overlay(newer.reduce_inner, t.reduce_inner);
       Overlay(newer.reduce_outer, t.reduce_outer);
       Overlay(newer.gemm, t.gemm);
@@ -109,6 +110,31 @@ std::string Usable() {
 const KernelTable& Kernels() { return Table(Chosen()); }
 
 std::string_view ActiveIsa() { return kIsas[Chosen()].name; }
+
+std::optional<ChainOp> FindChainOp(ElementwiseOp op, DType t, bool swapped) {
+  constexpr struct {
+    ChainOp step;
+    ElementwiseOp op;
+    bool swapped;
+    DTypeSet types;
+  } kSteps[] = {
+#define PJRT_PLUGIN_CHAIN_STEP(name, operation, swapped, dtypes) \
+  {ChainOp::k##name, ElementwiseOp::k##operation, swapped, dtypes},
+#include "reference/kernels/chain.inc"
+#undef PJRT_PLUGIN_CHAIN_STEP
+  };
+  // Operations whose operands may change places have one entry; which of two NaNs comes out is
+  // open.
+  constexpr ElementwiseOp kCommuting[] = {ElementwiseOp::kAdd,     ElementwiseOp::kMultiply,
+                                          ElementwiseOp::kMaximum, ElementwiseOp::kMinimum,
+                                          ElementwiseOp::kAnd,     ElementwiseOp::kOr,
+                                          ElementwiseOp::kXor};
+  for (ElementwiseOp one : kCommuting)
+    if (one == op) swapped = false;
+  for (const auto& step : kSteps)
+    if (step.op == op && step.swapped == swapped && Contains(step.types, t)) return step.step;
+  return std::nullopt;
+}
 
 backend::Status SelectIsa(std::string_view force) {
   if (force.empty()) {

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "backend/dtype.h"
@@ -68,6 +69,36 @@ inline constexpr size_t kNumElementwiseOps = 0
 // zero or the sign; maximum, minimum and clamp propagate NaN; f16 and bf16 compute in f32 and round
 // to nearest even once per operation.
 using ElementwiseFn = void (*)(const void* const* in, uint32_t scalars, void* out, int64_t n);
+
+// ---- Chains ----
+
+// Cheap operations in a row, each on the result of the one before, done while the running values
+// stay in registers: for tapes whose time would go into storing and loading them.
+inline constexpr DTypeSet kChainIntegers = SetOf(DType::kS32, DType::kU32);
+inline constexpr DTypeSet kChainTypes = kChainIntegers | kWideFloatTypes;
+inline constexpr int kMaxChainSteps = 16;
+
+enum class ChainOp : uint8_t {
+#define PJRT_PLUGIN_CHAIN_STEP(name, operation, swapped, dtypes) k##name,
+#include "reference/kernels/chain.inc"
+#undef PJRT_PLUGIN_CHAIN_STEP
+};
+
+// The step that is `op` on the running value, which is its first operand, or its second when
+// `swapped`; nothing where no chain has it for this dtype.
+std::optional<ChainOp> FindChainOp(ElementwiseOp op, DType t, bool swapped);
+
+struct ChainStep {
+  ChainOp op;
+  bool scalar;     // `in` is a single element that stands for all
+  const void* in;  // the other operand; of an operation with one operand, any dense one
+  void* out;       // where the running value goes after this step, or null
+};
+// For i < n: the running value starts as first[i], and is stored where the steps say. A dense `in`
+// may be an `out` of this step or of an earlier one (it then sees what was stored) or a later one;
+// other overlaps are not allowed. 0 <= count <= kMaxChainSteps. Each operation rounds as its
+// elementwise kernel does.
+using ChainFn = void (*)(const void* first, const ChainStep* steps, int count, int64_t n);
 
 // ---- Reduction ----
 
@@ -157,6 +188,7 @@ struct KernelTable {
   // [from][to], all pairs. Float to integer truncates and saturates, NaN gives 0; integers wrap
   // around; to i1 means "is not zero"; complex to real drops the imaginary part.
   ElementwiseFn convert[kNumDTypes][kNumDTypes];
+  ChainFn chain[kNumDTypes];  // of kChainTypes
   ReduceFn reduce_inner[kNumReduceOps][kNumDTypes];
   ReduceFn reduce_outer[kNumReduceOps][kNumDTypes];
   GemmFn gemm[kNumDTypes];

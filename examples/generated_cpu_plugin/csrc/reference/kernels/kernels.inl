@@ -20,6 +20,8 @@ inline constexpr bool kVectorKernels = true;
 //
 #include "reference/kernels/vector.inl"
 //
+#include "reference/kernels/chain.inl"
+//
 #include "reference/kernels/reduce.inl"
 //
 #include "reference/kernels/gemm.inl"
@@ -28,6 +30,7 @@ constexpr KernelTable MakeTable() {
   KernelTable table{};
   FillElementwise(table);
   FillConvert(table);
+  FillChain(table);
   FillReduce(table);
   FillGemm(table);
   return table;
