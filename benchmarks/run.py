@@ -43,6 +43,7 @@ class Program:
 PROGRAMS = [
     Program("matmul", "matmul 512 x 512, f32", "ms", 2.0),
     Program("elementwise", "elementwise chain, 1M f32", "ms", 2.0),
+    Program("cheap_chain", "cheap chain, 1M f32", "ms", 2.0),
     Program("scalar_add", "jitted scalar add, a call", "us", 1.5),
     Program("training_step", "MLP training step", "ms", None),
     Program("compilation", "compiling that step", "ms", None),
