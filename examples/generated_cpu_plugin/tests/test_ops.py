@@ -216,7 +216,7 @@ def test_data_movement(dtype: str) -> None:
     check(program, some(dtype, (3, 4, 5)), some(dtype, ()))
 
 
-@pytest.mark.parametrize("index", ["int8", "uint8", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("index", ["int8", "uint8", "int32", "int64"])
 def test_positions_out_of_range(index: str) -> None:
     """Slices move inside; gathers clip or fill; scatters drop what lies outside."""
 
@@ -235,7 +235,6 @@ def test_positions_out_of_range(index: str) -> None:
     low = np.iinfo(index).min
     at = np.array([0, 5, 2, 2, 6, np.iinfo(index).max, low, low // 2], index)
     check(program, some("float32", (6, 7)), at)
-    check(program, some("int8", (6, 7)), at)
 
 
 @pytest.mark.parametrize("rank", range(9))
