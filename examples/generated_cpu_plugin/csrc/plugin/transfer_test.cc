@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "generated/defaults.h"
 #include "generated/features.h"
 #include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"
@@ -145,6 +146,13 @@ TEST(Transfer, Literal) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
+
+#else
+
+TEST(Transfer, IsNotInThisApiVersion) {
+  using PJRT_PLUGIN_NS::generated::IsFunction;
+  EXPECT_FALSE(IsFunction("AsyncHostToDeviceTransferManager_RetrieveBuffer"));
+}
 
 #endif
 
