@@ -11,16 +11,6 @@
 namespace PJRT_PLUGIN_NS::program {
 namespace {
 
-template <typename Range, typename F>
-std::string Join(const Range& range, F&& to_text) {
-  std::string out;
-  for (const auto& one : range) {
-    if (!out.empty()) out += ", ";
-    out += to_text(one);
-  }
-  return out;
-}
-
 std::string TypeList(const std::vector<Type>& types, size_t begin, size_t end) {
   std::string out;
   for (size_t i = begin; i < end; ++i) out += (i > begin ? ", " : "") + ToString(types[i]);

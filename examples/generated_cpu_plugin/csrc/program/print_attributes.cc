@@ -17,16 +17,6 @@ namespace {
 // More elements than this are printed as one string of hexadecimal bytes.
 constexpr int64_t kMaxListed = 64;
 
-template <typename Range, typename F>
-std::string Join(const Range& range, F&& to_text) {
-  std::string out;
-  for (const auto& one : range) {
-    if (!out.empty()) out += ", ";
-    out += to_text(one);
-  }
-  return out;
-}
-
 std::string Hex(uint64_t value, size_t digits) {
   std::string out(digits, '0');
   for (size_t i = digits; i-- > 0; value >>= 4) out[i] = "0123456789ABCDEF"[value & 15];

@@ -12,6 +12,17 @@
 
 namespace PJRT_PLUGIN_NS::program {
 
+// The texts of all elements, with commas between them.
+template <typename Range, typename F>
+std::string Join(const Range& range, F&& to_text) {
+  std::string out;
+  for (const auto& one : range) {
+    if (!out.empty()) out += ", ";
+    out += to_text(one);
+  }
+  return out;
+}
+
 // "text" with quotes and escapes.
 std::string Quoted(std::string_view text);
 // @name, quoted where it has to be.
