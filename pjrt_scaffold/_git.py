@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from pjrt_scaffold.errors import MissingError
+
+SOMEBODY = {
+    f"GIT_{who}_{what}": "pjrt-scaffold"
+    for who in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
+"""A name for commits in repositories that are thrown away; git insists on one."""
+
+# Set inside hooks, where they would send us to another repository than the folder's.
+_STEERING = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+)
+
+
+class GitError(MissingError):
+    """A git command failed; `why` is what it printed."""
 
 
 def require_git() -> None:
@@ -19,13 +44,44 @@ def require_git() -> None:
         )
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def run(
+    folder: Path,
+    *arguments: str,
+    stdin: bytes | None = None,
+    env: Mapping[str, str] | None = None,
+    accept: tuple[int, ...] = (0,),
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a folder, whatever repository the environment points to.
+
+    Raises:
+        GitError: its exit status is none of `accept`.
+    """
+    inherited = {name: value for name, value in os.environ.items() if name not in _STEERING}
     done = subprocess.run(
-        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=False
+        ["git", *arguments],
+        cwd=folder,
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        env={**inherited, **(env or {})},
+        capture_output=True,
+        check=False,
     )
-    if done.returncode != 0:
-        raise MissingError(f"git {' '.join(arguments)} failed in {folder}.", done.stderr.strip())
-    return done.stdout.strip()
+    if done.returncode not in accept:
+        stderr = done.stderr.decode(errors="replace").strip()
+        raise GitError(f"git {' '.join(arguments)} failed in {folder}.", stderr)
+    return done
+
+
+def ask(
+    folder: Path,
+    *arguments: str,
+    stdin: str | None = None,
+    env: Mapping[str, str] | None = None,
+    accept: tuple[int, ...] = (0,),
+) -> str:
+    """What git prints, without the white space at its ends. Raises GitError."""
+    data = None if stdin is None else os.fsencode(stdin)
+    return os.fsdecode(run(folder, *arguments, stdin=data, env=env, accept=accept).stdout).strip()
 
 
 def is_checkout(folder: Path) -> bool:
@@ -34,11 +90,11 @@ def is_checkout(folder: Path) -> bool:
 
 
 def uncommitted(folder: Path) -> list[str]:
-    """Paths with changes that no commit holds, untracked ones included."""
-    status = _git(folder, "status", "--porcelain", "-z")
-    return [entry[3:] for entry in status.split("\0") if len(entry) > 3]
+    """Paths below the folder with changes that no commit holds, untracked ones included."""
+    status = run(folder, "status", "--porcelain", "-z", "--no-renames", "--", ".").stdout
+    return [entry[3:] for entry in os.fsdecode(status).split("\0") if len(entry) > 3]
 
 
 def describe(folder: Path, ref: str = "HEAD") -> str:
     """Name the commit as copier records it: its tag, else distance from one, else a short hash."""
-    return _git(folder, "describe", "--tags", "--always", ref)
+    return ask(folder, "describe", "--tags", "--always", ref)

@@ -31,7 +31,8 @@ def merge(data: Json, snapshot: Json, *, partial: bool = False) -> Json:
     """Return `data` with `snapshot` (from `read_headers`) added as its newest version.
 
     With `partial`, an extension header that the snapshot lacks says nothing: its facts go on.
-    Re-importing the newest version replaces nothing but adds what its last header added.
+    Re-importing the newest version replaces nothing but adds what its last header added; a version
+    counts as partial until one whole tree of it was imported.
 
     Raises:
         UsageError: the snapshot is of another major, or older than the newest version.
@@ -51,8 +52,9 @@ def merge(data: Json, snapshot: Json, *, partial: bool = False) -> Json:
     data = deepcopy(data)
     if minor not in data["minors"]:
         data["minors"].append(minor)
-    if partial and minor not in data["partial"]:
-        data["partial"].append(minor)
+        data["partial"] += [minor] if partial else []
+    elif minor in data["partial"] and not partial:
+        data["partial"].remove(minor)
     snapshot = _prepare(snapshot, data)
     headers = {item["header"] for kind in KINDS for item in snapshot[kind]}
     for kind in KINDS:

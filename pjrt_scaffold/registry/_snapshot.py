@@ -65,6 +65,9 @@ _STUBS = {
     "cstdint": '#include "stdint.h"\n',
 }
 _STUB_DIR = "/pjrt-scaffold-stubs"
+# Where headers that C can read lie. All others are read as empty ones, whether they are there or
+# not: what a tree holds besides (C++, protobuf) must not change what is read.
+_C_FOLDERS = ("xla/pjrt/c/", "xla/pjrt/extensions/", "xla/ffi/api/")
 _CONSTANT = re.compile(r"^#define\s+((?:PJRT|XLA_FFI)_API_\w+)\s+(\d+)\s*(?://.*)?$", re.MULTILINE)
 
 
@@ -188,12 +191,13 @@ def _parse(path: Path, root: Path) -> tuple[Any, list[str]]:
         )
         files = [(f"{_STUB_DIR}/{n}", t) for n, t in _STUBS.items()]
         files.append((f"{_STUB_DIR}/prelude.h", prelude))
-        files += [(f"{_STUB_DIR}/{n}", "") for n in _missing_includes(path, root)]
+        files += [(f"{_STUB_DIR}/{n}", "") for n in _foreign_includes(path, root)]
         unit = cindex.Index.create().parse(
             str(path),
             args=[
                 *("-x", "c++", "-std=c++17", "--target=x86_64-linux-gnu", "-nostdinc"),
-                *(f"-I{root}", f"-I{_STUB_DIR}", "-include", f"{_STUB_DIR}/prelude.h"),
+                # Empty headers come first: a wheel may also hold the real one of a foreign include.
+                *(f"-I{_STUB_DIR}", f"-I{root}", "-include", f"{_STUB_DIR}/prelude.h"),
             ],
             unsaved_files=files,
         )
@@ -241,9 +245,9 @@ def _file(error: Any, path: Path) -> str:
     return Path(error.location.file.name).name if error.location.file else path.name
 
 
-def _missing_includes(path: Path, root: Path) -> list[str]:
-    """Headers that neither `root` nor the stubs hold, seen from `path` and what it includes."""
-    missing: dict[str, None] = {}
+def _foreign_includes(path: Path, root: Path) -> list[str]:
+    """What `path` and the C headers that it includes name besides C headers and the stubs."""
+    foreign: dict[str, None] = {}
     todo, seen = [path], set()
     while todo:
         current = todo.pop()
@@ -251,11 +255,11 @@ def _missing_includes(path: Path, root: Path) -> list[str]:
             continue
         seen.add(current)
         for name in re.findall(r'^\s*#include\s+[<"]([^>"]+)[>"]', current.read_text(), re.M):
-            if (root / name).is_file():
+            if name.startswith(_C_FOLDERS) and (root / name).is_file():
                 todo.append(root / name)
             elif name not in _STUBS:
-                missing[name] = None
-    return list(missing)
+                foreign[name] = None
+    return list(foreign)
 
 
 def _read_enum(cursor: Any, header: str, snapshot: Json, sizes: dict[str, int]) -> None:

@@ -21,7 +21,12 @@ class Source:
 
     family: Family
     root: Path  # holds xla/
-    partial: bool  # it has the main header, and perhaps not every extension header
+    lone: bool  # of a wheel or a header outside its tree, which lack extension headers
+
+    @property
+    def partial(self) -> bool:
+        """Whether extension headers may be missing; the FFI API has none."""
+        return self.lone and bool(self.family.extensions)
 
 
 @contextmanager
@@ -36,28 +41,28 @@ def opened(path: Path) -> Iterator[list[Source]]:
     """
     if path.suffix == ".whl" and path.is_file():
         with TemporaryDirectory() as folder:
-            yield _found(_unpack(path, Path(folder)), path, partial=True)
+            yield _found(_unpack(path, Path(folder)), path, lone=True)
     elif path.is_file():
         family = _family_of(path)
         if path.as_posix().endswith(f"/{family.main}"):
             root = path.resolve().parents[len(PurePosixPath(family.main).parts) - 1]
-            yield [Source(family, root, partial=False)]
+            yield [Source(family, root, lone=False)]
         else:
             with TemporaryDirectory() as folder:
                 target = Path(folder, family.main)
                 target.parent.mkdir(parents=True)
                 shutil.copy(path, target)
-                yield [Source(family, Path(folder), partial=True)]
+                yield [Source(family, Path(folder), lone=True)]
     elif path.is_dir():
-        yield _found(path, path, partial=False)
+        yield _found(path, path, lone=False)
     else:
         raise UsageError(
             f"There is no file or folder {path}", "", "give a header, a folder or a wheel"
         )
 
 
-def _found(root: Path, path: Path, *, partial: bool) -> list[Source]:
-    direct = [Source(f, root, partial) for f in FAMILIES if (root / f.main).is_file()]
+def _found(root: Path, path: Path, *, lone: bool) -> list[Source]:
+    direct = [Source(f, root, lone) for f in FAMILIES if (root / f.main).is_file()]
     if direct:
         return direct
     roots = {
@@ -78,7 +83,7 @@ def _found(root: Path, path: Path, *, partial: bool) -> list[Source]:
             "give the folder above 'xla/', the header itself, or a wheel that ships headers",
         )
     (only,) = roots
-    return [Source(f, only, partial) for f in FAMILIES if (only / f.main).is_file()]
+    return [Source(f, only, lone) for f in FAMILIES if (only / f.main).is_file()]
 
 
 def _unpack(wheel: Path, folder: Path) -> Path:

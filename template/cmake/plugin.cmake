@@ -5,17 +5,22 @@ set(PJRT_PLUGIN_STANDARD_HEADERS
     <algorithm> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string> <string_view>
     <unordered_map> <utility> <variant> <vector>)
 
-# pjrt_plugin_library(<name> [PRECOMPILE] [SOURCES <file>...] [DEPS <name>...] [LIBRARIES <library>...])
+# pjrt_plugin_library(<name> [PRECOMPILE] [WHOLE] [SOURCES <file>...] [DEPS <name>...] [LIBRARIES <library>...])
 #
 # A static library pjrt_<name> (an interface library when there are no sources). DEPS are folders' libraries, named
 # without the prefix; LIBRARIES are anything that target_link_libraries takes. PRECOMPILE pays from about ten sources
-# on; every file still includes what it uses.
+# on; every file still includes what it uses. WHOLE links every object of it, asked for or not: for what one of its own
+# DEPS calls.
 function(pjrt_plugin_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PRECOMPILE" "" "SOURCES;DEPS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PRECOMPILE;WHOLE" "" "SOURCES;DEPS;LIBRARIES")
   _pjrt_refuse_unknown(pjrt_plugin_library ${name} "${arg_UNPARSED_ARGUMENTS}")
   list(TRANSFORM arg_DEPS PREPEND pjrt_)
+  set(type STATIC)
+  if(arg_WHOLE)
+    set(type OBJECT)
+  endif()
   if(arg_SOURCES)
-    add_library(pjrt_${name} STATIC ${arg_SOURCES})
+    add_library(pjrt_${name} ${type} ${arg_SOURCES})
     set(scope PUBLIC)
   else()
     add_library(pjrt_${name} INTERFACE)

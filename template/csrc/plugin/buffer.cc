@@ -20,10 +20,7 @@ void DropFinished(std::vector<Completion>* uses) {
 
 Result<Buffer::Use> Buffer::Read(const char* function) {
   std::lock_guard lock(mutex_);
-  if (block_ == nullptr) {
-    if (deleted_) return DeletedError(function);
-    return ready.status();
-  }
+  if (block_ == nullptr) return WhyNoBlock(function);
   starting_uses_.fetch_add(1, std::memory_order_relaxed);
   return Use(this, block_);
 }
@@ -49,15 +46,16 @@ bool Buffer::Donate(Donation* donation) {
   donation->uses = std::move(uses_);
   block_ = nullptr;
   uses_.clear();
-  deleted_ = true;
+  state_ = State::kDonated;
   return true;
 }
 
 void Buffer::TakeBack(Donation donation) {
   std::lock_guard lock(mutex_);
+  if (state_ != State::kDonated) return;
   block_ = std::move(donation.block);
   uses_ = std::move(donation.uses);
-  deleted_ = false;
+  state_ = State::kLive;
 }
 
 void Buffer::Delete() {
@@ -69,17 +67,17 @@ void Buffer::Delete() {
     last = std::move(block_);
   }
   block_ = nullptr;
-  deleted_ = true;
+  state_ = State::kDeleted;
 }
 
 bool Buffer::IsDeleted() const {
   std::lock_guard lock(mutex_);
-  return deleted_;
+  return state_ != State::kLive;
 }
 
 Status Buffer::AddExternalReference(const char* function) {
   std::lock_guard lock(mutex_);
-  if (block_ == nullptr) return deleted_ ? DeletedError(function) : ready.status();
+  if (block_ == nullptr) return WhyNoBlock(function);
   ++external_references_;
   return Status();
 }
@@ -98,8 +96,11 @@ Result<void*> Buffer::Address(const char* function) const {
   std::lock_guard lock(mutex_);
   const Block& block = block_ != nullptr ? block_ : external_block_;
   if (block != nullptr) return block->address();
-  if (deleted_) return DeletedError(function);
-  return ready.status();
+  return WhyNoBlock(function);
+}
+
+Status Buffer::WhyNoBlock(const char* function) const {
+  return state_ == State::kLive ? ready.status() : DeletedError(function);
 }
 
 Status Buffer::DeletedError(const char* function) const {

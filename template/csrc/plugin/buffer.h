@@ -59,7 +59,7 @@ struct Buffer : Handle<Tag::kBuffer> {
   // deleted. False when somebody outside sees the memory, or reads it at this moment: the launch
   // must then leave it as it is.
   bool Donate(Donation* donation);
-  // Undoes Donate, when the launch did not start.
+  // Undoes Donate, when the launch did not start. A buffer that was deleted meanwhile stays so.
   void TakeBack(Donation donation);
   void Delete();
   bool IsDeleted() const;
@@ -79,11 +79,16 @@ struct Buffer : Handle<Tag::kBuffer> {
   const Completion ready;  // the contents are there, or why they never will be
 
  private:
+  // To everybody but TakeBack a donated buffer is a deleted one.
+  enum class State { kLive, kDonated, kDeleted };
+
+  Status WhyNoBlock(const char* function) const;
+
   const bool donatable_;
   mutable std::mutex mutex_;
   Block block_;           // null once deleted or donated
   Block external_block_;  // of a deleted buffer with external references
-  bool deleted_ = false;
+  State state_ = State::kLive;
   int external_references_ = 0;
   std::vector<Completion> uses_;  // readings that go on
   std::atomic<int> starting_uses_{

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -54,7 +54,7 @@ void DestroyClient(Client* client) {
   }
   try {
     std::thread([client] { delete client; }).detach();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // No thread to be had: the client stays until the process ends.
   }
 }

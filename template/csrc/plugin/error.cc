@@ -105,6 +105,15 @@ Status CheckPointer(const void* pointer, size_t bytes, const char* name, const c
                          std::to_string(bytes) + " bytes");
 }
 
+Status CheckPart(int64_t offset, int64_t size, size_t bytes, const char* function) {
+  const int64_t all = int64_t(bytes);
+  if (offset >= 0 && size >= 0 && offset <= all && size <= all - offset) return Status();
+  return InvalidArgument(std::string(function) + ": offset " + std::to_string(offset) +
+                         " and transfer_size " + std::to_string(size) +
+                         " reach outside of the buffer, which has " + std::to_string(bytes) +
+                         " bytes");
+}
+
 Status::Payloads ReadPayloads(const PJRT_NamedValue* values, size_t num_values) {
   Status::Payloads payloads;
   const generated::StructArray<const PJRT_NamedValue> array(values, num_values);

@@ -163,6 +163,18 @@ class Inputs {
   Status poison_;
 };
 
+// A list for each device, of `count` buffers.
+template <typename Lists>
+Status CheckLists(Lists lists, size_t devices, size_t count, const char* what,
+                  const std::string& name, const char* why) {
+  if (count == 0) return Status();
+  const bool all =
+      lists != nullptr && std::all_of(lists, lists + devices, [](auto list) { return list; });
+  if (all) return Status();
+  return InvalidArgument(std::string(kFunction) + ": " + what +
+                         " is null, or has a null list, but " + name + why);
+}
+
 Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecutable& loaded) {
   const CompiledProgram& program = *loaded.program;
   PJRT_PLUGIN_RETURN_IF_ERROR(program.client->CheckProcess(kFunction));
@@ -175,6 +187,13 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
     return InvalidArgument(std::string(kFunction) + ": " + name +
                            " was compiled to be portable; say where it runs with execute_device");
   }
+  const auto& [replicas, partitions] =
+      std::pair(program.options.num_replicas, program.options.num_partitions);
+  if (args.execute_device != nullptr && int64_t(replicas) * partitions != 1) {
+    return InvalidArgument(std::string(kFunction) + ": execute_device is given, but " + name +
+                           " was compiled for " + std::to_string(int64_t(replicas) * partitions) +
+                           " devices; leave it null");
+  }
   const size_t devices = args.execute_device != nullptr ? 1 : loaded.seats.size();
   if (args.num_devices != devices) {
     return InvalidArgument(
@@ -186,20 +205,18 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
                            std::to_string(program.info().parameters.size()) +
                            " arguments, but num_args is " + std::to_string(args.num_args));
   }
-  if (args.num_args != 0 && args.argument_lists == nullptr) {
-    return InvalidArgument(std::string(kFunction) + ": argument_lists is null, but " + name +
-                           " takes arguments");
-  }
-  if (args.output_lists == nullptr && !program.info().outputs.empty()) {
-    return InvalidArgument(std::string(kFunction) + ": output_lists is null, but " + name +
-                           " has outputs");
-  }
-  if (args.options != nullptr &&
-      (args.options->num_send_ops != 0 || args.options->num_recv_ops != 0)) {
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckLists(args.argument_lists, devices, args.num_args,
+                                         "argument_lists", name, " takes arguments"));
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckLists(args.output_lists, devices, program.info().outputs.size(),
+                                         "output_lists", name, " has outputs"));
+  if (args.options == nullptr) return Status();
+  if (args.options->num_send_ops != 0 || args.options->num_recv_ops != 0) {
     return Unimplemented(std::string(kFunction) +
                          ": send and receive callbacks are not supported by this plugin");
   }
-  return Status();
+  return CheckPointer(args.options->non_donatable_input_indices,
+                      args.options->num_non_donatable_input_indices * sizeof(int64_t),
+                      "non_donatable_input_indices", kFunction);
 }
 
 void ReturnOutputs(const PJRT_LoadedExecutable_Execute_Args& args, const CompiledProgram& program,
@@ -239,16 +256,19 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
       program.impl->Execute(inputs.Launches(seats), options);
   if (!launched.ok()) return launched.status().Annotated(program.info().name);
   std::vector<backend::LaunchResult>& results = *launched;
-  bool complete = results.size() == seats.size();
-  for (const backend::LaunchResult& result : results) {
-    complete = complete && result.outputs.size() == program.info().outputs.size();
-  }
+  const bool complete =
+      results.size() == seats.size() &&
+      std::ranges::all_of(results, [&](const backend::LaunchResult& result) {
+        return result.outputs.size() == program.info().outputs.size() &&
+               std::ranges::find(result.outputs, nullptr) == result.outputs.end();
+      });
   for (size_t d = 0; d < seats.size() && d < results.size(); ++d) {
     inputs.Started(d, results[d].done);
   }
   if (!complete) {
     return Internal(std::string(kFunction) + ": the backend's launch of " + program.info().name +
-                    " gave results for " + std::to_string(results.size()) + " devices, or not " +
+                    " gave results for " + std::to_string(results.size()) + " devices of " +
+                    std::to_string(seats.size()) + ", or not " +
                     std::to_string(program.info().outputs.size()) + " outputs each");
   }
   for (size_t d = 0; d < seats.size(); ++d) {

@@ -39,7 +39,11 @@ Memory::Memory(Client* client, backend::Memory* impl)
 
 Memory::~Memory() {
   for (const UserData& entry : user_data_) {
-    if (entry.destroy != nullptr) entry.destroy(entry.data);
+    if (entry.destroy == nullptr) continue;
+    try {
+      entry.destroy(entry.data);
+    } catch (...) {  // the framework's code; the memory goes all the same
+    }
   }
 }
 
