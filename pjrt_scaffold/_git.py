@@ -30,6 +30,9 @@ _STEERING = (
 )
 
 
+_STATUS = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal")
+
+
 class GitError(MissingError):
     """A git command failed; `why` is what it printed."""
 
@@ -91,7 +94,7 @@ def is_checkout(folder: Path) -> bool:
 
 def uncommitted(folder: Path) -> list[str]:
     """Paths below the folder with changes that no commit holds, untracked ones included."""
-    status = run(folder, "status", "--porcelain", "-z", "--no-renames", "--", ".").stdout
+    status = run(folder, *_STATUS, "--", ".").stdout
     return [entry[3:] for entry in os.fsdecode(status).split("\0") if len(entry) > 3]
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
 import tempfile
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from pjrt_scaffold import _answers, _git, _source
-from pjrt_scaffold.errors import MissingError, ScaffoldError, UsageError
+from pjrt_scaffold import _answers, _copier, _git, _source
+from pjrt_scaffold.errors import MissingError, UsageError
 
 
 @dataclass(frozen=True)
@@ -54,11 +50,12 @@ def render(
     dest = dest.expanduser().absolute()
     _require_free(dest)
     if source.folder is not None:
-        _require_known(data, _source.question_names(_source.load_questions(source.folder)))
+        questions = _source.question_names(_source.load_questions(source.folder))
+        _copier.require_known(data, questions)
     try:
         with _beside(dest) as tree:
-            answers, questions = _copy(tree, source, data, defaults)
-            _require_known(data, questions)
+            copied = _copier.copy(source.location, tree, data, ref=source.ref, defaults=defaults)
+            _copier.require_known(data, copied.questions)
             _record(tree / _answers.FILE, source)
             files = tuple(sorted(p.relative_to(tree) for p in tree.rglob("*") if p.is_file()))
             _move(tree, dest)
@@ -67,7 +64,7 @@ def render(
             f"{dest} could not be written: {error.strerror or error}.",
             todo="Choose a folder that you may write to, on a disk with room.",
         ) from error
-    return Rendering(dest, files, source, {n: answers[n] for n in questions if n in answers})
+    return Rendering(dest, files, source, copied.answers)
 
 
 def _require_free(dest: Path) -> None:
@@ -86,18 +83,6 @@ def _require_free(dest: Path) -> None:
             raise UsageError(
                 f"{dest} cannot be made: {parent} is a file.", todo="Choose another folder."
             )
-
-
-def _require_known(data: Mapping[str, str], questions: Sequence[str]) -> None:
-    for name in data:
-        if name in questions:
-            continue
-        close = get_close_matches(name, questions, n=1)
-        raise UsageError(
-            f"There is no question '{name}'." + (f" Did you mean {close[0]}?" if close else ""),
-            f"The questions are: {', '.join(questions)}.",
-            "`pjrt-scaffold new --help` shows how answers are given.",
-        )
 
 
 @contextmanager
@@ -119,81 +104,6 @@ def _move(tree: Path, dest: Path) -> None:
         return
     for entry in tree.iterdir():
         entry.rename(dest / entry.name)
-
-
-def _copy(
-    tree: Path, source: _source.Source, data: Mapping[str, str], defaults: bool
-) -> tuple[dict[str, Any], list[str]]:
-    """Run copier. Returns the answers and the names of the template's questions."""
-    import copier
-    from copier.errors import CopierAnswersInterrupt, CopierError
-    from plumbum import ProcessExecutionError, local
-
-    # Copier commits uncommitted changes in a clone of its own; git wants a name for that.
-    somebody = {
-        f"GIT_{who}_{what}": "pjrt-scaffold"
-        for who in ("AUTHOR", "COMMITTER")
-        for what in ("NAME", "EMAIL")
-    }
-    try:
-        with local.env(**somebody), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # uncommitted changes were spoken of already
-            worker = copier.run_copy(
-                source.location,
-                tree,
-                data=dict(data),
-                vcs_ref=source.ref,
-                defaults=defaults,
-                quiet=True,
-            )
-    except CopierAnswersInterrupt as error:
-        raise UsageError("Stopped by the keyboard; nothing was written.") from error
-    except (ProcessExecutionError, subprocess.CalledProcessError) as error:
-        raise _git_failure(source, str(error.stderr or error)) from error
-    except (CopierError, ValueError) as error:
-        raise _explain(error, source, data) from error
-    return dict(worker.answers.combined), _source.question_names(worker.template.questions_data)
-
-
-def _git_failure(source: _source.Source, stderr: str) -> ScaffoldError:
-    lines = [line for line in stderr.splitlines() if line.strip()]
-    return MissingError(
-        f"git could not fetch the template {source.location} at {source.ref}.",
-        "\n".join(lines[-3:]),
-        "Check the address, the network and --vcs-ref.",
-    )
-
-
-def _explain(error: Exception, source: _source.Source, data: Mapping[str, str]) -> ScaffoldError:
-    """Turn what copier raises into what the user did and what would be accepted."""
-    text = str(error)
-    if match := re.match(r"Validation error for question '(\w+)': (.*)", text, re.DOTALL):
-        name, reason = match.groups()
-        return _bad_answer(name, data, " ".join(reason.split()))
-    if match := re.match(r"Invalid choice for '(\w+)': .* is not in \[(.*)\]", text, re.DOTALL):
-        name, valid = match.groups()
-        return _bad_answer(name, data, f"Valid values: {valid.replace(chr(39), '')}")
-    if match := re.match(r"Unknown revision: (.*)", text):
-        return UsageError(
-            f"The template {source.location} has no commit, tag or branch {source.ref}.",
-            todo="Choose another --vcs-ref, for example HEAD.",
-        )
-    if "must be a directory" in text:
-        return UsageError(
-            f"There is no template at {source.location}.",
-            todo="Give --source the git URL, or a checkout's root folder.",
-        )
-    # An answer of the wrong type: copier does not say which, but the message quotes its value.
-    cause = f"{text} {error.__cause__ or ''}"
-    for name, value in data.items():
-        if repr(value) in cause:
-            return _bad_answer(name, data, "Give a whole number")
-    return UsageError("The template could not be rendered.", text or repr(error))
-
-
-def _bad_answer(name: str, data: Mapping[str, str], reason: str) -> UsageError:
-    given = f"{name}={data[name]}" if name in data else f"the default of {name}"
-    return UsageError(f"{given} is not valid.", reason)
 
 
 def _record(answers_file: Path, source: _source.Source) -> None:
