@@ -6,6 +6,7 @@ The demo, the benchmarks and the tests of generated repositories all go through 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -77,3 +78,14 @@ def environment(home: Path, packages: Sequence[str | Path], log: Path, python: s
     pip: list[str | Path] = [interpreter, "-m", "pip", "--disable-pip-version-check", "install"]
     run([*pip, *packages], log)
     return interpreter
+
+
+def find_python(version: str) -> str | None:
+    """A Python of this version on PATH or among pyenv's, or None."""
+    if found := shutil.which(f"python{version}"):
+        command = [found, "-c", "import sys; print(sys.executable)"]
+        done = subprocess.run(command, capture_output=True, text=True)  # a shim may lead nowhere
+        if done.returncode == 0:
+            return done.stdout.strip()
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    return next((str(p) for p in sorted(pyenv.glob(f"versions/{version}.*/bin/python"))), None)

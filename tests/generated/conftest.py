@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,17 +17,6 @@ def make(repository: Path, *arguments: str) -> None:
     """Run make in a repository; on failure show the end of what it printed."""
     log = repository.parent / f"make {arguments[0]}.log"
     plugins.run(["make", f"PYTHON={sys.executable}", *arguments], log, cwd=repository)
-
-
-def find_python(version: str) -> str | None:
-    """A Python of this version on PATH or among pyenv's, or None."""
-    if found := shutil.which(f"python{version}"):
-        command = [found, "-c", "import sys; print(sys.executable)"]
-        done = subprocess.run(command, capture_output=True, text=True)  # a shim may lead nowhere
-        if done.returncode == 0:
-            return done.stdout.strip()
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    return next((str(p) for p in sorted(pyenv.glob(f"versions/{version}.*/bin/python"))), None)
 
 
 @pytest.fixture(scope="session")

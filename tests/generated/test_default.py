@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.generated.conftest import OLDEST_JAX, find_python, make
+from tests.generated.conftest import OLDEST_JAX, make
 from tools import plugins
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ def test_same_wheel_on_the_newest_jax(
     version: str, wheel: Path, repository: Path, tmp_path: Path
 ) -> None:
     """Not rebuilt: what was built with one Python serves the others."""
-    python = find_python(version)
+    python = plugins.find_python(version)
     if python is None:
         pytest.skip(f"there is no Python {version} on this machine")
     packages: list[str | Path] = [wheel, "jax==0.12.0.1", "pytest"]
