@@ -73,6 +73,6 @@ def compile_source(source: Path, include: Path, compiler: str, *flags: str) -> N
     """Compile, with warnings as errors."""
     strict = ["-Wall", "-Wextra", "-Wundef", "-Werror", f"-I{include}"]
     done = subprocess.run(
-        [compiler, *strict, str(source), *flags], capture_output=True, text=True, check=False
+        [compiler, *strict, *flags, str(source)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
