@@ -9,9 +9,9 @@
 //   done.OnReady([](const Status& s) { ... });   // runs once, on the setting thread or, when
 //   ready, right here
 //
-// Threads: every member may be called from any thread. Callbacks run outside of all locks. They must
-// not throw: they may be a framework's, called on a thread that nobody watches, so what they throw
-// is dropped.
+// Threads: every member may be called from any thread. Callbacks run outside of all locks. They
+// must not throw: they may be a framework's, called on a thread that nobody watches, so what they
+// throw is dropped.
 //
 // A copy costs one reference count; a completion that is ready and OK costs nothing at all, so work
 // that is done before the call returns should return Completion().

@@ -187,11 +187,10 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
     return InvalidArgument(std::string(kFunction) + ": " + name +
                            " was compiled to be portable; say where it runs with execute_device");
   }
-  const auto& [replicas, partitions] =
-      std::pair(program.options.num_replicas, program.options.num_partitions);
-  if (args.execute_device != nullptr && int64_t(replicas) * partitions != 1) {
+  const int wanted = program.options.num_replicas * program.options.num_partitions;
+  if (args.execute_device != nullptr && wanted != 1) {
     return InvalidArgument(std::string(kFunction) + ": execute_device is given, but " + name +
-                           " was compiled for " + std::to_string(int64_t(replicas) * partitions) +
+                           " was compiled for " + std::to_string(wanted) +
                            " devices; leave it null");
   }
   const size_t devices = args.execute_device != nullptr ? 1 : loaded.seats.size();
@@ -256,12 +255,11 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
       program.impl->Execute(inputs.Launches(seats), options);
   if (!launched.ok()) return launched.status().Annotated(program.info().name);
   std::vector<backend::LaunchResult>& results = *launched;
-  const bool complete =
-      results.size() == seats.size() &&
-      std::ranges::all_of(results, [&](const backend::LaunchResult& result) {
-        return result.outputs.size() == program.info().outputs.size() &&
-               std::ranges::find(result.outputs, nullptr) == result.outputs.end();
-      });
+  const bool complete = results.size() == seats.size() &&
+                        std::ranges::all_of(results, [&](const backend::LaunchResult& result) {
+                          return result.outputs.size() == program.info().outputs.size() &&
+                                 std::ranges::find(result.outputs, nullptr) == result.outputs.end();
+                        });
   for (size_t d = 0; d < seats.size() && d < results.size(); ++d) {
     inputs.Started(d, results[d].done);
   }
@@ -292,9 +290,8 @@ PJRT_Error* Layer::LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args* 
 namespace {
 
 struct ExecuteContext : Handle<Tag::kExecuteContext> {};
-PJRT_PLUGIN_HANDLE(PJRT_ExecuteContext, ExecuteContext)
-
 }  // namespace
+PJRT_PLUGIN_HANDLE(PJRT_ExecuteContext, ExecuteContext)
 
 PJRT_Error* Layer::ExecuteContext_Create(PJRT_ExecuteContext_Create_Args* args) {
   args->context = ToC(new ExecuteContext);

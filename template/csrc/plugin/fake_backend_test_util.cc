@@ -5,6 +5,8 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "generated/table.h"
@@ -149,18 +151,17 @@ float* Floats(const Block& block) { return static_cast<float*>(block->address())
 class FakeExecutable final : public backend::Executable,
                              public std::enable_shared_from_this<FakeExecutable> {
  public:
-  FakeExecutable(std::string kind, int partitions) : kind_(std::move(kind)) {
+  FakeExecutable(std::string kind, int replicas, int partitions) : kind_(std::move(kind)) {
     ++state().executables;
     info_.name = kind_;
+    info_.num_replicas = replicas;
     info_.num_partitions = partitions;
-    const Shape shape = {backend::DType::kF32, kind_ == "add"    ? std::vector<int64_t>{}
-                                               : kind_ == "psum" ? std::vector<int64_t>{2}
-                                                                 : std::vector<int64_t>{4}};
-    info_.parameters.resize(kind_ == "add" ? 2 : 1);
+    const Shape shape = {backend::DType::kF32, DimsOf(kind_)};
+    info_.parameters.resize(kind_ == "add" ? 2 : kind_ == "ones" ? 0 : 1);
     for (auto& parameter : info_.parameters) parameter.shape = shape;
     info_.outputs.resize(1);
     info_.outputs[0].shape = shape;
-    if (kind_ != "add") info_.parameters[0].donated_to_output = 0;
+    if (info_.parameters.size() == 1) info_.parameters[0].donated_to_output = 0;
     info_.fingerprint = "print of " + kind_;
     info_.costs = {{"flops", 4.0f}};
     if (kind_ == "psum") {
@@ -172,11 +173,15 @@ class FakeExecutable final : public backend::Executable,
   ~FakeExecutable() override { --state().executables; }
 
   const backend::ExecutableInfo& info() const override { return info_; }
-  Result<std::string> Serialize() const override { return kind_; }
+  Result<std::string> Serialize() const override {
+    return kind_ + " " + std::to_string(info_.num_replicas) + " " +
+           std::to_string(info_.num_partitions);
+  }
 
   Result<std::vector<backend::LaunchResult>> Execute(std::span<const backend::Launch> launches,
                                                      const backend::LaunchOptions&) override {
     if (kind_ == "refuse") return backend::ResourceExhausted("no room to run");
+    if (kind_ == "throw") throw std::runtime_error("the backend threw");
     ++state().launches;
     state().reused = 0;
     struct Part {
@@ -188,7 +193,7 @@ class FakeExecutable final : public backend::Executable,
     std::vector<backend::LaunchResult> results;
     for (const backend::Launch& launch : launches) {
       Part part{{launch.arguments.begin(), launch.arguments.end()}, nullptr};
-      if (info_.parameters[0].donated_to_output && part.arguments[0].donated) {
+      if (!part.arguments.empty() && part.arguments[0].donated) {
         part.output = part.arguments[0].block;
         ++state().reused;
       } else {
@@ -196,14 +201,14 @@ class FakeExecutable final : public backend::Executable,
         if (!block.ok()) return block.status();
         part.output = *std::move(block);
       }
-      results.push_back({{part.output}, Completion()});
+      results.push_back({{kind_ == "hollow" ? nullptr : part.output}, Completion()});
       parts->push_back(std::move(part));
       after.insert(after.end(), launch.after.begin(), launch.after.end());
     }
     const Completion done = RunAfter(after, [this, self = shared_from_this(), parts] {
       if (kind_ == "late") return backend::Internal("it broke while running");
       const size_t count = size_t(info_.outputs[0].shape.num_elements());
-      std::vector<float> sum(count, kind_ == "inc" ? 1.0f : 0.0f);
+      std::vector<float> sum(count, kind_ == "inc" || kind_ == "ones" ? 1.0f : 0.0f);
       for (const Part& part : *parts) {
         for (size_t i = 0; i < count && kind_ == "psum"; ++i) {
           sum[i] += Floats(part.arguments[0].block)[i];
@@ -211,8 +216,10 @@ class FakeExecutable final : public backend::Executable,
       }
       for (const Part& part : *parts) {
         for (size_t i = 0; i < count; ++i) {
-          float value = Floats(part.arguments[0].block)[i] + sum[i];
-          if (kind_ == "add") value += Floats(part.arguments[1].block)[i];
+          float value = sum[i];
+          for (const backend::Argument& argument : part.arguments) {
+            value += Floats(argument.block)[i];
+          }
           Floats(part.output)[i] = value;
         }
       }
@@ -223,6 +230,13 @@ class FakeExecutable final : public backend::Executable,
   }
 
  private:
+  static std::vector<int64_t> DimsOf(std::string_view kind) {
+    if (kind == "add") return {};
+    if (kind == "psum") return {2};
+    if (kind == "empty") return {0};
+    return {4};
+  }
+
   const std::string kind_;
   backend::ExecutableInfo info_;
 };
@@ -234,11 +248,16 @@ class FakeCompiler final : public backend::Compiler {
     if (program.format != "mlir") return backend::Unimplemented("fake programs are mlir");
     if (program.code == "broken") return backend::InvalidArgument("no such program");
     return std::shared_ptr<backend::Executable>(std::make_shared<FakeExecutable>(
-        std::string(program.code), options.num_replicas * options.num_partitions));
+        std::string(program.code), options.num_replicas, options.num_partitions));
   }
   Result<std::shared_ptr<backend::Executable>> Deserialize(std::string_view bytes) override {
+    std::string kind;
+    int replicas = 0, partitions = 0;
+    if (!(std::istringstream{std::string(bytes)} >> kind >> replicas >> partitions)) {
+      return backend::FailedPrecondition("serialized by another compiler");
+    }
     return std::shared_ptr<backend::Executable>(
-        std::make_shared<FakeExecutable>(std::string(bytes), 1));
+        std::make_shared<FakeExecutable>(kind, replicas, partitions));
   }
 };
 
@@ -393,7 +412,7 @@ PJRT_Buffer* TestClient::PutData(const void* data, PJRT_Buffer_Type type,
   return args.buffer;
 }
 
-PJRT_LoadedExecutable* TestClient::Compile(std::string_view code, int num_devices) {
+std::string SerializedOptions(int num_devices) {
   std::vector<std::vector<int>> ids(1);
   for (int i = 0; i < num_devices; ++i) ids[0].push_back(i);
   std::string build, options;
@@ -401,6 +420,10 @@ PJRT_LoadedExecutable* TestClient::Compile(std::string_view code, int num_device
   PutVarint(5, num_devices, &build);
   PutBytes(9, WriteDeviceAssignment(ids), &build);
   PutBytes(3, build, &options);
+  return options;
+}
+
+PJRT_LoadedExecutable* TestClient::CompileWith(std::string_view code, std::string_view options) {
   std::string copy(code);
   auto program = Make<PJRT_Program>();
   program.code = copy.data();

@@ -9,9 +9,10 @@
 //   PJRT_Buffer* buffer = client.Put<float>({1, 2}, {2});
 //   Fake::RunQueued();   // now the transfer happens
 //
-// Programs are text, "NAME KIND": "inc" adds one to a float[4] and takes donations; "add" adds two
-// float scalars; "psum" adds to each device's float[2] the sum over all devices; "late" fails when
-// it runs; "refuse" fails to launch.
+// Programs are words: "inc" adds one to a float[4] and takes donations; "add" adds two float
+// scalars; "psum" adds to each device's float[2] the sum over all devices; "ones" makes a float[4]
+// of nothing; "empty" gives back a float[0]; "late" fails when it runs; "refuse" fails to launch,
+// "throw" throws there, and "hollow" launches but forgets its output.
 
 #include <algorithm>
 #include <cstddef>
@@ -71,6 +72,9 @@ bool IsReady(PJRT_Event* event);
 // Waits, gives the outcome as Text does, and destroys the event.
 std::string Finish(PJRT_Event* event);
 
+// A CompileOptionsProto for the first `num_devices` devices, as one replica.
+std::string SerializedOptions(int num_devices);
+
 struct TestClient {
   TestClient();
   ~TestClient();
@@ -88,7 +92,10 @@ struct TestClient {
     return PutData(data.data(), TypeOf(T()), dims, device);
   }
   // Compiles for the first `num_devices` devices; the error is in `error`.
-  PJRT_LoadedExecutable* Compile(std::string_view code, int num_devices = 1);
+  PJRT_LoadedExecutable* Compile(std::string_view code, int num_devices = 1) {
+    return CompileWith(code, SerializedOptions(num_devices));
+  }
+  PJRT_LoadedExecutable* CompileWith(std::string_view code, std::string_view options);
 
   PJRT_Client* client = nullptr;
   std::vector<PJRT_Device*> devices;

@@ -239,8 +239,8 @@ Result<size_t> Extent(const Shape& shape, std::span<const int64_t> strides, cons
   for (size_t i = 0; i < shape.dims.size(); ++i) {
     const int64_t steps = shape.dims[i] - 1;
     int64_t reach = 0;
-    if (__builtin_mul_overflow(steps, steps == 0 ? 0 : strides[i], &reach) ||
-        reach < -kMaxExtent || reach > kMaxExtent || extent > kMaxExtent - std::abs(reach)) {
+    if (__builtin_mul_overflow(steps, steps == 0 ? 0 : strides[i], &reach) || reach < -kMaxExtent ||
+        reach > kMaxExtent || extent > kMaxExtent - std::abs(reach)) {
       return InvalidArgument(std::string(function) + ": with strides " + Show(strides) +
                              " an array of dimensions " + Show(shape.dims) +
                              " reaches beyond what memory can be");

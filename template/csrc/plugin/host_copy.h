@@ -29,8 +29,8 @@ Strides RowMajor(const backend::Shape& shape);
 // dimensions of size 1 do not matter, and none matter for an array without elements.
 bool IsRowMajor(const backend::Shape& shape, std::span<const int64_t> strides);
 
-// INVALID_ARGUMENT for a negative dimension or one byte more than memory can hold. `dims` may be null
-// for no dimensions.
+// INVALID_ARGUMENT for a negative dimension or one byte more than memory can hold. `dims` may be
+// null for no dimensions.
 backend::Result<backend::Shape> MakeShape(const PJRT_Buffer_Type& type, const int64_t* dims,
                                           size_t num_dims, const char* function);
 
@@ -47,9 +47,9 @@ backend::Status CheckRowMajor(const PJRT_Buffer_MemoryLayout* layout, const back
 backend::Result<size_t> Extent(const backend::Shape& shape, std::span<const int64_t> strides,
                                const char* function);
 
-// Copies every element. The pointers are those of the element with all indices zero, and the strides
-// have an Extent. `src` and `dst` do not overlap. No element of `dst` is at the address of another, so a stride of zero is
-// for `src` only.
+// Copies every element. The pointers are those of the element with all indices zero, and the
+// strides have an Extent. `src` and `dst` do not overlap. No element of `dst` is at the address of
+// another, so a stride of zero is for `src` only.
 void CopyStrided(std::span<const int64_t> dims, size_t element_bytes, const void* src,
                  std::span<const int64_t> src_strides, void* dst,
                  std::span<const int64_t> dst_strides);
