@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pjrt_scaffold.registry import load
-from tests.registry.conftest import Render
+from tests.registry.conftest import OFFERED, Render
 from tests.support.rendering import Renderer
 
-OFFERED = [minor for minor in load().minors if minor != 56]  # 0.56 had two function tables
 ENDS = (OFFERED[0], OFFERED[-1])
 RUN_AT = (54, 72, 90, OFFERED[-1])
 
