@@ -47,12 +47,7 @@ struct TransferManager : Handle<Tag::kTransferManager> {
   mutable std::mutex mutex;
   std::vector<Slot> slots;
 };
-
-}  // namespace
-
 PJRT_PLUGIN_HANDLE(PJRT_AsyncHostToDeviceTransferManager, TransferManager)
-
-namespace {
 
 // One piece of a buffer, begun before a byte is sent: no byte may reach a buffer that is complete,
 // or has failed, and the buffer is ready when every piece that had begun by the last one has
