@@ -38,7 +38,8 @@ PJRT_Error* ShardingsOfOutputs(PJRT_Shardings_PJRT_Executable_OutputShardings_Ar
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next) {
   using generated::Guard;
   static PJRT_Shardings_Extension extension = {};
-  extension.PJRT_Shardings_PJRT_Executable_ParameterShardings = &Guard<&ShardingsOfParameters>::Call;
+  extension.PJRT_Shardings_PJRT_Executable_ParameterShardings =
+      &Guard<&ShardingsOfParameters>::Call;
   extension.PJRT_Shardings_PJRT_Executable_OutputShardings = &Guard<&ShardingsOfOutputs>::Call;
   return LinkExtension(&extension, PJRT_Extension_Type_Shardings, next);
 }

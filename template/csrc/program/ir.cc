@@ -6,6 +6,12 @@
 
 namespace PJRT_PLUGIN_NS::program {
 
+std::optional<DType> DTypeByName(std::string_view name) {
+  for (size_t i = 0; i < backend::kNumDTypes; ++i)
+    if (backend::DTypeName(DType(i)) == name) return DType(i);
+  return std::nullopt;
+}
+
 int64_t Literal::IntAt(int64_t i) const {
   const size_t width = backend::DTypeBytes(type.dtype);
   const std::byte* at = bytes() + (splat ? 0 : size_t(i) * width);

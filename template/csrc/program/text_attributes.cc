@@ -11,14 +11,6 @@
 namespace PJRT_PLUGIN_NS::program {
 namespace {
 
-constexpr int64_t kMaxElements = int64_t{1} << 56;
-
-std::optional<DType> DTypeOf(std::string_view name) {
-  for (size_t i = 0; i < backend::kNumDTypes; ++i)
-    if (backend::DTypeName(DType(i)) == name) return DType(i);
-  return std::nullopt;
-}
-
 std::string ElementName(TextCursor& in) {
   std::string name = in.Word();
   if (name != "complex") return name;
@@ -27,8 +19,6 @@ std::string ElementName(TextCursor& in) {
   in.Expect(">");
   return name;
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 Type ParseTensor(TextCursor& in) {
   Type type = Type::Tensor(DType::kF32, {});
@@ -42,7 +32,7 @@ Type ParseTensor(TextCursor& in) {
     type.dims.push_back(dim);
   }
   const std::string element = ElementName(in);
-  const std::optional<DType> dtype = DTypeOf(element);
+  const std::optional<DType> dtype = DTypeByName(element);
   if (!dtype) in.Fail("element type " + element + " is unknown");
   type.dtype = dtype.value_or(DType::kF32);
   in.Expect(">");
@@ -173,7 +163,7 @@ Attribute ParseNumber(TextCursor& in) {
   bool is_float = !is_hex && token.find('.') != token.npos;
   DType dtype = is_float ? DType::kF64 : DType::kS64;
   if (in.Accept(":")) {
-    const std::optional<DType> named = DTypeOf(in.Word());
+    const std::optional<DType> named = DTypeByName(in.Word());
     if (named && (backend::IsFloat(*named) || !is_float)) dtype = *named;
     is_float = backend::IsFloat(dtype);
   }

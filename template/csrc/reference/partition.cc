@@ -10,12 +10,6 @@
 namespace PJRT_PLUGIN_NS::reference {
 namespace {
 
-Dims Bytes(const Dims& strides, int64_t bytes) {
-  Dims scaled = strides;
-  for (int64_t& stride : scaled) stride *= bytes;
-  return scaled;
-}
-
 // By partition: where its part starts in the whole, in bytes.
 Dims PartOffsets(const Split& split, const Dims& strides) {
   Dims offsets;
@@ -35,7 +29,7 @@ Result<View> Unshard(PlanBuilder& b, const Value* value, const PlanBuilder::Shar
   const Dims& dims = value->type.dims;
   const int64_t bytes = int64_t(shard.local.element_bytes());
   BufferId whole = b.NewTemp(value->type.byte_size());
-  const Dims strides = Bytes(DenseStrides(dims), bytes);
+  const Dims strides = InBytes(DenseStrides(dims), bytes);
   // One holder of each part is enough.
   std::set<Dims> seen;
   std::vector<bool> wanted;
@@ -43,7 +37,7 @@ Result<View> Unshard(PlanBuilder& b, const Value* value, const PlanBuilder::Shar
   kernels::CopyFn copy = kernels::Kernels().copy[kernels::SizeIndex(size_t(bytes))];
   EmitExchange(b, "gather parts", {mine}, {Place{whole, 0}}, AllPartitions(b.partitioning()),
                [=, offsets = PartOffsets(split, strides), local = split.local_dims,
-                local_strides = Bytes(DenseStrides(split.local_dims), bytes)](
+                local_strides = InBytes(DenseStrides(split.local_dims), bytes)](
                    const Frame& frame, const Meeting& meeting) {
                  for (size_t p = 0; p < wanted.size(); ++p) {
                    if (!wanted[p]) continue;
@@ -65,11 +59,11 @@ Result<View> LocalView(PlanBuilder& b, const Value* value, const Split& split) {
   View local{kNoBuffer, whole.dtype, 0, split.local_dims, DenseStrides(split.local_dims)};
   local.buffer = b.NewTemp(size_t(local.num_elements()) * size_t(bytes));
   Place from{whole.buffer, whole.offset * bytes};
-  const Dims strides = Bytes(whole.strides, bytes);
+  const Dims strides = InBytes(whole.strides, bytes);
   kernels::CopyFn copy = kernels::Kernels().copy[kernels::SizeIndex(size_t(bytes))];
   b.Emit("take part", {.reads = {whole.buffer}, .writes = {local.buffer}},
          [=, offsets = PartOffsets(split, strides),
-          out_strides = Bytes(local.strides, bytes)](const Frame& frame) {
+          out_strides = InBytes(local.strides, bytes)](const Frame& frame) {
            copy({int64_t(local.dims.size()), local.dims.data(),
                  from.At(frame) + offsets[size_t(frame.partition)], strides.data(),
                  frame.At(local.buffer), out_strides.data()});
