@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
+
+from pjrt_scaffold.errors import UsageError
 
 FILE = ".copier-answers.yml"
 
@@ -31,3 +34,21 @@ def rewrite(path: Path, values: Mapping[str, str | None]) -> None:
     kept = {key: value for key, value in values.items() if value is not None}
     new = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True) if kept else ""
     path.write_text("".join([*head, new, *body]), encoding="utf-8")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Every key of an answers file, those of copier (`_src_path`, `_commit`) included.
+
+    Raises:
+        UsageError: the content is no mapping: somebody edited it, or left a merge unfinished.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read.", str(error), _RESTORE) from error
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} holds no answers.", todo=_RESTORE)
+    return {str(name): value for name, value in content.items()}
+
+
+_RESTORE = f"Bring back a version that copier wrote: git log -- {FILE}"

@@ -95,17 +95,42 @@ def resolve(source: str | None, ref: str | None, allow_dirty: bool) -> Source:
 def _checkout(folder: Path, ref: str, allow_dirty: bool) -> Source:
     """A checkout at a ref. Only at HEAD does copier take uncommitted changes along."""
     _git.require_git()
-    changed = _git.uncommitted(folder) if ref == "HEAD" else []
-    if changed and not allow_dirty:
+    if ref == "HEAD" and not allow_dirty:
+        require_committed(folder, "Commit them, or try them out with --allow-dirty.")
+    # With changes copier makes a commit in a clone that it throws away; record one that stays.
+    dirty = ref == "HEAD" and allow_dirty and bool(_git.uncommitted(folder))
+    commit = _git.describe(folder) if dirty else None
+    return Source(str(folder), ref, updatable=True, commit=commit)
+
+
+def locate(text: str, base: Path) -> str:
+    """What git is given to clone a template: a URL, or an absolute folder.
+
+    Args:
+        text: as users and answers files write it; copier's short forms `gh:` and `gl:` too.
+        base: the folder that a relative path starts from.
+    """
+    for short, host in (("gh:", "https://github.com/"), ("gl:", "https://gitlab.com/")):
+        if text.startswith(short):
+            return f"{host}{text.removeprefix(short).strip('/').removesuffix('.git')}.git"
+    folder = base / Path(text).expanduser()
+    return str(folder.resolve()) if folder.exists() else text.removeprefix("git+")
+
+
+def require_committed(folder: Path, todo: str) -> None:
+    """Raise UsageError when a checkout has changes: what is rendered must be in its history.
+
+    Args:
+        folder: the checkout's root.
+        todo: what the user may do about it.
+    """
+    if changed := _git.uncommitted(folder):
         shown = ", ".join(changed[:5]) + (" ..." if len(changed) > 5 else "")
         raise UsageError(
             f"The template in {folder} has uncommitted changes ({len(changed)}): {shown}",
             "A repository rendered from them could not be updated: no commit holds them.",
-            "Commit them, or try them out with --allow-dirty.",
+            todo,
         )
-    # With changes copier makes a commit in a clone that it throws away; record one that stays.
-    commit = _git.describe(folder) if changed else None
-    return Source(str(folder), ref, updatable=True, commit=commit)
 
 
 def question_names(questions: Mapping[str, Any]) -> list[str]:

@@ -12,6 +12,8 @@ from pjrt_scaffold._cli.diff import diff
 from pjrt_scaffold._cli.doctor import doctor
 from pjrt_scaffold._cli.new import new
 from pjrt_scaffold._cli.registry import registry
+from pjrt_scaffold._cli.sync import sync
+from pjrt_scaffold._cli.update import update
 from pjrt_scaffold._terminal import Terminal
 from pjrt_scaffold.errors import ScaffoldError
 
@@ -31,6 +33,7 @@ def cli() -> None:
       pjrt-scaffold doctor                       what is installed, what is missing
       pjrt-scaffold new mychip-pjrt              asks the questions, then renders
       pjrt-scaffold new mychip-pjrt --defaults   the working CPU plugin, no questions
+      pjrt-scaffold update --api latest          in a plugin's repository: follow the PJRT API
       pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
       pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
       pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
@@ -40,6 +43,8 @@ def cli() -> None:
 
 
 cli.add_command(new)
+cli.add_command(update)
+cli.add_command(sync)
 cli.add_command(diff)
 cli.add_command(compat)
 cli.add_command(registry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from pjrt_scaffold.errors import UsageError
 
 if TYPE_CHECKING:
     from pjrt_scaffold.registry.compare import Comparison, ExtensionChange, GrownStruct, NewFunction
+    from pjrt_scaffold.registry.model import VersionNote
 
 
 @click.command(short_help="Show what a new API version asks of a plugin.")
@@ -82,18 +83,24 @@ _KINDS = {
 }
 
 
+def notes_text(notes: Iterable[VersionNote]) -> Iterator[str]:
+    """Changes of meaning, with what a plugin must do."""
+    for note in notes:
+        yield f"  0.{note.since} {_KINDS[note.kind]}: {', '.join(note.about) or 'the header'}"
+        yield f"      {note.change}"
+        yield f"      To do: {note.action}"
+
+
 def _text(c: Comparison) -> Iterator[str]:
     yield f"PJRT C API 0.{c.old} to 0.{c.new}: {_summary(c)}"
     if c.notes:
         yield "\nWhat a plugin must know"
-    for note in c.notes:
-        yield f"  0.{note.since} {_KINDS[note.kind]}: {', '.join(note.about) or 'the header'}"
-        yield f"      {note.change}"
-        yield f"      To do: {note.action}"
+        yield from notes_text(c.notes)
     if c.functions:
         yield "\nNew functions"
         rows = [
-            (f"  {f.name}", f"0.{f.since}", f.level or "?", _stub(f), f.called) for f in c.functions
+            (f"  {f.name}", f"0.{f.since}", f.level or "?", stub_text(f), f.called)
+            for f in c.functions
         ]
         yield columns([("  function", "since", "level", "default answer", "called"), *rows])
     if c.structs:
@@ -130,7 +137,7 @@ def _markdown(c: Comparison) -> Iterator[str]:
         yield "| function | since | level | default answer | called |"
         yield "| --- | --- | --- | --- | --- |"
         for f in c.functions:
-            cells = (f"`{f.name}`", f"0.{f.since}", f.level or "?", _stub(f), _cell(f.called))
+            cells = (f"`{f.name}`", f"0.{f.since}", f.level or "?", stub_text(f), _cell(f.called))
             yield f"| {' | '.join(cells)} |"
     if c.structs:
         yield "\n### Grown structs\n"
@@ -167,7 +174,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
-def _stub(f: NewFunction) -> str:
+def stub_text(f: NewFunction) -> str:
+    """What the generated default of a function answers, and whether frameworks bear it."""
     return f"{f.stub} (an error is fatal)" if f.error_is_fatal else f.stub
 
 

@@ -54,7 +54,7 @@ def new(
     """
     from pjrt_scaffold import _new, _source
 
-    answers = _parse(data)
+    answers = parse_answers(data)
     if not defaults and not sys.stdin.isatty():
         raise UsageError(
             "The questions cannot be asked: the input is not a terminal.",
@@ -69,7 +69,8 @@ def new(
     _tell(terminal, made)
 
 
-def _parse(data: Iterable[str]) -> dict[str, str]:
+def parse_answers(data: Iterable[str]) -> dict[str, str]:
+    """The answers of `-d KEY=VALUE` by question. Raises UsageError."""
     answers: dict[str, str] = {}
     for item in data:
         name, equals, value = item.partition("=")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pjrt_scaffold.registry.diff import Change, diff
-from pjrt_scaffold.registry.model import Api, Enum, Note, Registry, Struct, VersionNote
+from pjrt_scaffold.registry.model import Api, Enum, Function, Note, Registry, Struct, VersionNote
+
+_UNIMPLEMENTED, _NULL = "UNIMPLEMENTED", "null slot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,11 @@ class NewFunction:
     error_is_fatal: bool
     called: str
     advice: str
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether the default lacks the function; else it answers what is true without it."""
+        return self.stub in (_UNIMPLEMENTED, _NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,25 +115,33 @@ def compare(registry: Registry, old: int, new: int) -> Comparison:
 def stub(note: Note | None) -> str:
     """What the generated default of a function answers, in words."""
     if note is None or note.default == "unimplemented":
-        return "UNIMPLEMENTED"
-    return {"null": "null slot", "success": "success, neutral values"}[note.default]
+        return _UNIMPLEMENTED
+    return {"null": _NULL, "success": "success, neutral values"}[note.default]
+
+
+def new_function(f: Function, slot: int) -> NewFunction:
+    """What people must know of a function that somebody may have to implement.
+
+    Args:
+        f: a function of the call table.
+        slot: its place there.
+    """
+    return NewFunction(
+        name=f.name,
+        since=f.since,
+        slot=slot,
+        level=f.note.level if f.note else "",
+        stub=stub(f.note),
+        error_is_fatal=bool(f.note and f.note.error_is_fatal),
+        called=f.note.called if f.note else "",
+        advice=f.note.advice if f.note else "",
+    )
 
 
 def _functions(a: Api, b: Api) -> tuple[NewFunction, ...]:
     before = {f.name for f in a.functions}
     return tuple(
-        NewFunction(
-            name=f.name,
-            since=f.since,
-            slot=slot,
-            level=f.note.level if f.note else "",
-            stub=stub(f.note),
-            error_is_fatal=bool(f.note and f.note.error_is_fatal),
-            called=f.note.called if f.note else "",
-            advice=f.note.advice if f.note else "",
-        )
-        for slot, f in enumerate(b.functions)
-        if f.name not in before
+        new_function(f, slot) for slot, f in enumerate(b.functions) if f.name not in before
     )
 
 

@@ -1,0 +1,329 @@
+"""Bringing a generated repository to another template, API version or answer.
+
+The template is rendered twice, as it was and as it is to be, and git merges the difference into the
+repository. Three kinds of files, by path:
+
+- the tool's: the generated folders and the answers file. Always as rendered: edits are undone.
+- the owner's: `_skip_if_exists` of copier.yml. A file that is exactly as it was rendered follows
+  the template; once it was changed or deleted, no update touches it.
+- the template's: all others. Merged; where both sides changed a line, the owner decides.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+import pjrt_scaffold
+from pjrt_scaffold import _answers, _copier, _gaps, _generated, _git, _history, _merge, _project
+from pjrt_scaffold._project import Project
+from pjrt_scaffold._source import require_committed
+from pjrt_scaffold.errors import UsageError
+from pjrt_scaffold.registry.compare import Comparison, compare
+from pjrt_scaffold.registry.load import load, read
+from pjrt_scaffold.registry.model import VersionNote
+from pjrt_scaffold.registry.versions import releases, resolve
+
+LATEST = "latest"
+"""As an API version: the one that new repositories get, which a released jaxlib speaks."""
+
+VENDOR = "csrc/vendor/"
+_API, _BACKEND = "pjrt_api_version", "backend"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user wants to have changed; None leaves it as it is.
+
+    Attributes:
+        source: a git URL or folder of the template instead of the recorded one.
+        template: a commit, tag or branch; None goes to the newest release, see `History.newest`.
+        api: an API version 0.NN, or LATEST, which never goes back.
+        jaxlib: a jaxlib release, for the API version that it speaks.
+        data: answers by question name, as text.
+    """
+
+    source: str | None = None
+    template: str | None = None
+    api: str | None = None
+    jaxlib: str | None = None
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class State:
+    """What a repository is rendered from."""
+
+    template: str  # as answers files name commits: "v1.2.3"
+    api: str  # "0.112"
+
+
+@dataclass(frozen=True)
+class Update:
+    """What an update did, and what it leaves to the owner.
+
+    Attributes:
+        old: before.
+        new: now.
+        merge: the files.
+        healed: generated files that had been edited or deleted.
+        new_answers: the defaults taken for questions that the repository had no answer to.
+        comparison: what the new API version brought; None when it is not newer.
+        gaps: what the C++ does not implement; None for a repository without our plugin layer.
+        notes: the changes of meaning that concern functions which the owner implements.
+    """
+
+    old: State
+    new: State
+    merge: _merge.Merge
+    healed: tuple[str, ...]
+    new_answers: Mapping[str, Any]
+    comparison: Comparison | None
+    gaps: _gaps.Gaps | None
+    notes: tuple[VersionNote, ...]
+
+    @property
+    def needs_care(self) -> bool:
+        """Whether the repository is not whole: unmerged files, or a list that fails its tests."""
+        return bool(self.merge.unmerged) or (self.gaps is not None and self.gaps.fail_tests)
+
+
+def update(project: Project, wish: Wish, say: Callable[[str], None]) -> Update:
+    """Update a repository in place.
+
+    Args:
+        project: the repository; it must have no uncommitted changes.
+        wish: what is to change.
+        say: told what is going on, a line at a time.
+
+    Raises:
+        ScaffoldError: it cannot be done. The repository is as it was before.
+    """
+    _project.require_clean(project)
+    location = project.location(wish.source)
+    say(f"Fetching the template {location} ...")
+    with (
+        _history.clone(location) as history,
+        tempfile.TemporaryDirectory(prefix="pjrt-scaffold-") as home,
+    ):
+        old, new = _templates(project, history, wish, Path(home))
+        _require_package(new)
+        changes = _changes(project, new, wish)
+        renderings = _render(project, old, new, changes, Path(home), say)
+        recorded = wish.source is None and project.recorded.get("_src_path")
+        values = {"_commit": new.name, "_src_path": str(recorded or location)}
+        _answers.rewrite(renderings.after / _answers.FILE, values)
+        with _merge.scratch(project.root) as repository:
+            say("Merging ...")
+            return _finish(project, repository, renderings, old, new)
+
+
+def _templates(
+    project: Project, history: _history.History, wish: Wish, home: Path
+) -> tuple[_history.Template, _history.Template]:
+    """The template from which the repository was rendered, and the one to go to."""
+    recorded = project.commit
+    before = find_recorded(project, history)
+    target = history.commit(wish.template) if wish.template else history.newest(before)
+    folder = Path(history.location)
+    if (
+        _git.is_checkout(folder)
+        and target == history.find("HEAD")
+        and wish.template in (None, "HEAD")
+    ):
+        require_committed(folder, "Commit them, or name a commit: --template REF.")
+    old = history.extract(before, home / "template-before", recorded)
+    if target == before:
+        return old, old
+    return old, history.extract(target, home / "template-after")
+
+
+def find_recorded(project: Project, history: _history.History) -> str:
+    """The full id of the commit from which a repository was rendered.
+
+    Raises:
+        UsageError: the template's history does not hold it.
+    """
+    if (found := history.find(project.commit)) is not None:
+        return found
+    raise UsageError(
+        f"The template {history.location} has no commit {project.commit}.",
+        f"The repository was rendered from it, says {_answers.FILE}; without it, what you changed "
+        "cannot be told from what the template changed.",
+        "Is it another template, a shallow clone, or was its history written anew? --source names "
+        "the right one.",
+    )
+
+
+def _require_package(template: _history.Template) -> None:
+    needed, installed = template.version, pjrt_scaffold.__version__
+    if needed is not None and Version(installed) < Version(needed):
+        raise UsageError(
+            f"The template {template.name} needs pjrt-scaffold {needed}; this is {installed}.",
+            "An older package may not know what the template relies on.",
+            "Install the newer one (pip install --upgrade pjrt-scaffold), or choose an older "
+            "--template.",
+        )
+
+
+def _changes(project: Project, template: _history.Template, wish: Wish) -> dict[str, str]:
+    """The answers that are to be other ones."""
+    changes = dict(wish.data)
+    ways = [way for way in (wish.api, wish.jaxlib, changes.get(_API)) if way is not None]
+    if len(ways) > 1:
+        raise UsageError(
+            f"The API version is given {len(ways)} times: {', '.join(ways)}.",
+            todo=f"Give one of --api, --jaxlib and -d {_API}=0.NN.",
+        )
+    if ways:
+        recorded = str(project.answers.get(_API, ""))
+        changes[_API] = _api_version(template, wish, ways[0], recorded)
+    return changes
+
+
+def _api_version(template: _history.Template, wish: Wish, text: str, recorded: str) -> str:
+    index = read("index.json", template.registry)
+    minors = tuple(sorted(_minor(version) for version in index["versions"]))
+    if wish.jaxlib is not None:
+        text = f"jaxlib=={text.removeprefix('jaxlib==')}"
+    elif text == LATEST:
+        return max(str(index["default"]), recorded or "0.0", key=_minor)
+    return f"0.{resolve(text, minors, releases(template.registry))}"
+
+
+def _minor(version: str) -> int:
+    return int(version.split(".")[1])
+
+
+@dataclass(frozen=True)
+class _Renderings:
+    """The template rendered as it was and as it is to be; the same folder when nothing differs."""
+
+    before: Path
+    after: Path
+    answers: Mapping[str, Any]
+    old_answers: Mapping[str, Any]
+    is_owners: Callable[[str], bool]
+
+
+def _render(
+    project: Project,
+    old: _history.Template,
+    new: _history.Template,
+    changes: Mapping[str, str],
+    home: Path,
+    say: Callable[[str], None],
+) -> _Renderings:
+    before, after = home / "before", home / "after"
+    say(f"Rendering {old.name} as it was ...")
+    first = _copier.copy(str(old.folder), before, project.answers)
+    if old is new and not changes:
+        return _Renderings(before, before, first.answers, first.answers, first.is_owners)
+    say(f"Rendering {new.name} as it is to be ...")
+    data = {**project.answers, **changes}
+    second = _copier.copy(str(new.folder), after, data)
+    _copier.require_known(changes, second.questions)
+    return _Renderings(
+        before,
+        after,
+        second.answers,
+        first.answers,
+        lambda path: first.is_owners(path) or second.is_owners(path),
+    )
+
+
+def _finish(
+    project: Project,
+    repository: _merge.Scratch,
+    renderings: _Renderings,
+    old: _history.Template,
+    new: _history.Template,
+) -> Update:
+    before, ours = repository.store(renderings.before), repository.tree("HEAD")
+    after = repository.store(renderings.after)
+    frozen = _frozen(repository, renderings, before, ours)
+    base, theirs = dict(before), dict(after)
+    generated = _generated.folders([*before, *after])
+    healed = []
+    for path in before.keys() | after.keys():
+        if _generated.is_in(path, generated) or path == _answers.FILE:
+            if path != _answers.FILE and ours.get(path) != before.get(path):
+                healed.append(path)
+            _put(base, path, ours.get(path))
+        elif renderings.is_owners(path) and (frozen(path) or ours.get(path) != before.get(path)):
+            _put(theirs, path, before.get(path))
+    merge = repository.merge(base, ours, theirs)
+    states = (
+        State(old.name, str(renderings.old_answers.get(_API, ""))),
+        State(new.name, str(renderings.answers.get(_API, ""))),
+    )
+    registry = load(new.registry)
+    first, last = (_minor(state.api) for state in states)
+    comparison = compare(registry, first, last) if first < last else None
+    api = registry.at(last)
+    merge.apply()
+    known, gaps = project.answers, _gaps.find(project.root, api)
+    news = comparison.notes if comparison is not None else ()
+    overridden = gaps.overridden if gaps is not None else ()
+    return Update(
+        *states,
+        merge=merge,
+        healed=tuple(sorted(healed)),
+        new_answers={n: v for n, v in renderings.answers.items() if n not in known},
+        comparison=comparison,
+        gaps=gaps,
+        notes=tuple(_gaps.concern(news, api, overridden)),
+    )
+
+
+def _put(tree: _merge.Tree, path: str, value: str | None) -> None:
+    if value is None:
+        tree.pop(path, None)
+    else:
+        tree[path] = value
+
+
+def _frozen(
+    repository: _merge.Scratch,
+    renderings: _Renderings,
+    before: _merge.Tree,
+    ours: _merge.Tree,
+) -> Callable[[str], bool]:
+    """Which of the owner's files stay, although they are as they were rendered.
+
+    The list of gaps says up to which API version its owner looked at it; another version does not
+    change that. And with another backend, csrc/vendor is one thing: an untouched folder becomes
+    that backend's beginning, a folder that somebody worked in stays as it is.
+    """
+    other_api = renderings.answers.get(_API) != renderings.old_answers.get(_API)
+    other_backend = renderings.answers.get(_BACKEND) != renderings.old_answers.get(_BACKEND)
+    paths = {path for path in (*before, *ours) if path.startswith(VENDOR)}
+    keep_vendor = other_backend and any(before.get(path) != ours.get(path) for path in paths)
+    if keep_vendor and renderings.old_answers.get(_BACKEND) == "reference_cpu":
+        _require_independent(repository, ours)
+
+    def frozen(path: str) -> bool:
+        return (path == _gaps.EXPECTED and other_api) or (keep_vendor and path.startswith(VENDOR))
+
+    return frozen
+
+
+def _require_independent(repository: _merge.Scratch, ours: _merge.Tree) -> None:
+    """Raise UsageError when the owner's sources still need the reference backend."""
+    using = [
+        path
+        for path, value in ours.items()
+        if path.startswith(VENDOR) and b'#include "reference/' in repository.read(value)
+    ]
+    if using:
+        raise UsageError(
+            f"These files still use the reference backend: {', '.join(sorted(using))}.",
+            "With another backend csrc/reference goes, and they would not compile.",
+            "Create your own driver in csrc/vendor/backend.cc first. A skeleton to begin with: "
+            "pjrt-scaffold new /tmp/skeleton --defaults -d backend=own",
+        )
