@@ -9,7 +9,8 @@ WITH_CMAKE = command -v ctest >/dev/null || $(PY) -m pip install --quiet cmake; 
   PATH="$(abspath $(VENV))/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow test-api-versions test-sanitizers lint format example docs \
+.PHONY: help demo test test-fast test-slow test-api-versions test-registry \
+  test-registry-nightly test-sanitizers lint format example docs \
   benchmark clean env
 
 help: ## Show the targets
@@ -29,6 +30,12 @@ test-slow: env ## The tests that build plugins and run them on JAX
 
 test-api-versions: env ## Compile headers and the C API layer at every API version
 	$(WITH_CMAKE) $(PYTEST) -m long -n 2 tests/registry/test_api_versions.py tests/registry/test_headers.py
+
+test-registry: env ## The registry against the headers in stable public wheels: a gigabyte to download
+	$(PYTEST) -m "long and not nightly" tests/registry/test_wheels.py
+
+test-registry-nightly: env ## The same with nightly wheels, as long as they are to be had
+	$(PYTEST) -m nightly -rs tests/registry/test_wheels.py
 
 test-sanitizers: env ## Run the generated C++ tests under the sanitizers
 	$(WITH_CMAKE) $(PYTEST) -m long tests/generated/test_sanitizers.py

@@ -191,7 +191,7 @@ def _parse(path: Path, root: Path) -> tuple[Any, list[str]]:
         )
         files = [(f"{_STUB_DIR}/{n}", t) for n, t in _STUBS.items()]
         files.append((f"{_STUB_DIR}/prelude.h", prelude))
-        files += [(f"{_STUB_DIR}/{n}", "") for n in _foreign_includes(path, root)]
+        files += [(f"{_STUB_DIR}/{n}", "") for n in foreign_includes(path, root)]
         unit = cindex.Index.create().parse(
             str(path),
             args=[
@@ -245,7 +245,7 @@ def _file(error: Any, path: Path) -> str:
     return Path(error.location.file.name).name if error.location.file else path.name
 
 
-def _foreign_includes(path: Path, root: Path) -> list[str]:
+def foreign_includes(path: Path, root: Path) -> list[str]:
     """What `path` and the C headers that it includes name besides C headers and the stubs."""
     foreign: dict[str, None] = {}
     todo, seen = [path], set()

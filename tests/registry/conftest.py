@@ -1,11 +1,8 @@
-"""What the tests of the registry share: renderings of csrc, a compiler, a published header."""
+"""What the tests of the registry share: renderings of csrc, a compiler."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,35 +27,6 @@ def registry() -> Registry:
 def csrc(render: Renderer) -> Render:
     """The csrc folder rendered for an API minor."""
     return lambda minor: render({"pjrt_api_version": f"0.{minor}"}) / "csrc"
-
-
-@pytest.fixture(scope="session")
-def published(request: pytest.FixtureRequest) -> Path:
-    """An include root with the header that the public wheel xla-cpu-pjrt ships (API 0.81)."""
-    assert request.config.cache is not None
-    root = Path(request.config.cache.mkdir("xla-cpu-pjrt"))
-    header = root / "xla" / "pjrt" / "c" / "pjrt_c_api.h"
-    if not header.is_file():
-        _download(root, header)
-    return root
-
-
-def _download(root: Path, header: Path) -> None:
-    wheels = root / "wheels"
-    command = [sys.executable, "-m", "pip", "download", "xla-cpu-pjrt==0.0.1", "--no-deps", "-q"]
-    options = ["--only-binary=:all:", "--platform=manylinux_2_27_x86_64", f"--dest={wheels}"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.fail(
-            "the wheel xla-cpu-pjrt could not be downloaded with pip; this test compares with the "
-            f"header in it and needs a network or a package index:\n{done.stderr}"
-        )
-    (wheel,) = wheels.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = [n for n in archive.namelist() if n.endswith("include/pjrt_c_api.h")]
-        header.parent.mkdir(parents=True, exist_ok=True)
-        header.write_bytes(archive.read(name))
-    shutil.rmtree(wheels)
 
 
 def compile_and_run(source: Path, include: Path, *flags: str, env: dict[str, str]) -> str:

@@ -13,86 +13,39 @@ import pytest
 
 from pjrt_scaffold.registry import Registry
 from tests.registry.conftest import OFFERED, VERSIONS, Render, compile_and_run, compile_source
+from tests.registry.layouts import program
 from tests.support.rendering import Renderer
 
 NEWEST = OFFERED[-1]
 
 
-def _facts(registry: Registry, minor: int, table: str) -> str:
-    """A program that prints every size, offset, enum value and slot of the main header."""
-    api = registry.at(minor)
-    lines = []
-    for struct in (s for s in api.structs.values() if not s.header):
-        name = struct.name
-        lines.append(f'print("sizeof {name}", sizeof({name}));')
-        if struct.struct_size.at(minor) is not None:
-            lines.append(f'print("{name}_STRUCT_SIZE", {name}_STRUCT_SIZE);')
-        for field in struct.fields(minor):
-            for member in field.union or (field,):
-                path = f"{name}, {member.name}"
-                size = f"sizeof((({name}*)0)->{member.name})"
-                lines.append(f'print("{path}", offsetof({path}), {size});')
-    for enum in (e for e in api.enums.values() if not e.header):
-        lines += [f'print("{v.name}", {v.name});' for v in enum.values]
-    lines += [f'print("slot {f.name}", offsetof(PJRT_Api, {f.name}));' for f in api.functions]
-    lines.append('print("sizeof PJRT_Api", sizeof(PJRT_Api));')
-    lines.append('print("PJRT_Api_STRUCT_SIZE", PJRT_Api_STRUCT_SIZE);')
-    return (
-        f'#include "{table}"\n#include <cstddef>\n#include <cstdio>\n'
-        "static void print(const char* name, size_t a, size_t b = 0) {\n"
-        '  std::printf("%s %zu %zu\\n", name, a, b);\n}\n'
-        "int main() {\n  " + "\n  ".join(lines) + "\n}\n"
-    )
-
-
-@pytest.mark.slow
-def test_header_equals_the_published_one(
-    csrc: Render, published: Path, registry: Registry, tmp_path: Path
-) -> None:
-    """Size and offset of every struct and field, every enum value, every slot, at 0.81."""
-    output = {}
-    for name, root, header in (
-        ("ours", csrc(81), "generated/pjrt_c_api.h"),
-        ("real", published, "xla/pjrt/c/pjrt_c_api.h"),
-    ):
-        source = tmp_path / f"{name}.cc"
-        source.write_text(_without_late_additions(_facts(registry, 81, header)))
-        output[name] = compile_and_run(source, root, "-w", "-O0", env=dict(os.environ)).splitlines()
-    assert output["ours"] == output["real"]
-    assert len(output["ours"]) > 1000
-
-
-def _without_late_additions(program: str) -> str:
-    """The wheel's header is not the last of 0.81, which gained this value without a bump."""
-    late = "PJRT_Extension_Type_TpuTopology"
-    return "\n".join(line for line in program.splitlines() if late not in line)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("minor", VERSIONS)
-def test_header_has_the_layout_of_the_registry(
+def test_headers_have_the_layout_of_the_registry(
     minor: int, csrc: Render, registry: Registry, tmp_path: Path
 ) -> None:
-    """The compiler agrees with the sizes and offsets that the import measured."""
+    """The compiler agrees with the sizes and offsets that the import measured, extensions too."""
+    api = registry.at(minor)
+    headers = frozenset(struct.header for struct in api.structs.values())
     source = tmp_path / "facts.cc"
-    source.write_text(_facts(registry, minor, "generated/pjrt_c_api.h"))
+    source.write_text(program(api, ["generated/pjrt_extensions.h"], headers))
     output = compile_and_run(source, csrc(minor), "-w", "-O0", env=dict(os.environ))
-    seen = dict(line.rsplit(" ", 2)[::2] for line in output.splitlines())
-    offsets = {line.rsplit(" ", 2)[0]: line.rsplit(" ", 2)[1:] for line in output.splitlines()}
-    assert seen
-    for struct in registry.at(minor).structs.values():
-        if struct.header:
-            continue
+    seen = {
+        name: (int(a), int(b)) for name, a, b in (x.rsplit(" ", 2) for x in output.splitlines())
+    }
+    for struct in api.structs.values():
         for field in struct.fields(minor):
             for member in field.union or (field,):
-                wanted = [str(member.offset), str(member.size)]
-                assert offsets[f"{struct.name}, {member.name}"] == wanted
-        size = struct.struct_size.at(minor)
-        if size is not None:
-            assert offsets[f"{struct.name}_STRUCT_SIZE"][0] == str(size)
-    for index, function in enumerate(registry.at(minor).functions):
-        assert offsets[f"slot {function.name}"][0] == str(40 + 8 * index)
-    assert offsets["PJRT_Api_STRUCT_SIZE"][0] == str(registry.api_struct_size.at(minor))
+                assert seen[f"{struct.name}, {member.name}"] == (member.offset, member.size)
+        if (size := struct.struct_size.at(minor)) is not None:
+            assert seen[f"{struct.name}_STRUCT_SIZE"][0] == size
+    for enum in api.enums.values():
+        assert {v.name: seen[v.name][0] for v in enum.values} == {
+            v.name: v.value for v in enum.values
+        }
+    for index, function in enumerate(api.functions):
+        assert seen[f"slot {function.name}"][0] == 40 + 8 * index
+    assert seen["PJRT_Api_STRUCT_SIZE"][0] == registry.api_struct_size.at(minor)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pjrt_scaffold.errors import UsageError
-from pjrt_scaffold.registry import Registry, import_headers, load, load_ffi, reimport
+from pjrt_scaffold.registry import import_headers, load, load_ffi, reimport
 from pjrt_scaffold.registry._snapshot import read_headers
 from pjrt_scaffold.registry.load import FOLDER, read
 from pjrt_scaffold.registry.model import build
@@ -75,34 +75,6 @@ def folder(tmp_path: Path) -> Path:
     path.mkdir()
     (path / "annotations.json").write_text('{"format": 1, "functions": {}}')
     return path
-
-
-def test_published_header_gives_the_facts_of_its_version(
-    published: Path, registry: Registry, folder: Path
-) -> None:
-    import_headers(published, folder=folder)
-    real, ours = load(folder).at(81), registry.at(81)
-    assert [f.name for f in real.functions] == [f.name for f in ours.functions]
-    assert [f.args for f in real.functions] == [f.args for f in ours.functions]
-    main = {name: s for name, s in ours.structs.items() if not s.header}
-    assert set(real.structs) == set(main)
-    for name, struct in main.items():
-        undated = [(f.decl, f.type, f.offset, f.size) for f in struct.fields(81)]
-        assert [
-            (f.decl, f.type, f.offset, f.size) for f in real.structs[name].fields(81)
-        ] == undated
-        assert real.structs[name].struct_size.at(81) == struct.struct_size.at(81)
-    for name, enum in real.enums.items():
-        values = {v.name: v.value for v in enum.values}
-        known = {v.name: v.value for v in ours.enums[name].values}
-        # The last header of 0.81 added this value without a bump; the wheel has an earlier one.
-        known.pop("PJRT_Extension_Type_TpuTopology", None)
-        values.pop("PJRT_Extension_Type_TpuTopology", None)
-        assert values == known
-    assert {c.name: c.params for c in real.callbacks.values()} == {
-        c.name: c.params for c in ours.callbacks.values() if not c.header
-    }
-    assert set(real.opaque) == {n for n, o in ours.opaque.items() if not o.header}
 
 
 def test_import_dates_what_a_version_adds(tmp_path: Path, folder: Path) -> None:

@@ -1,0 +1,144 @@
+"""The registry and the generated headers against the official headers in public wheels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pjrt_scaffold.registry import Registry, import_headers, load, load_ffi
+from pjrt_scaffold.registry._snapshot import PJRT, extension_name, foreign_includes
+from pjrt_scaffold.registry.model import Api
+from pjrt_scaffold.registry.sources import opened
+from tests.registry.conftest import Render, compile_and_run
+from tests.registry.layouts import program
+from tests.registry.wheels import NIGHTLY, SMALL, STABLE, UnavailableError, Wheel, headers_of
+
+Headers = Callable[[Wheel], Path]
+
+WHEELS = (
+    SMALL,
+    *(pytest.param(wheel, marks=pytest.mark.long) for wheel in STABLE),
+    *(pytest.param(wheel, marks=[pytest.mark.long, pytest.mark.nightly]) for wheel in NIGHTLY),
+)
+WITH_PJRT = [one for one in WHEELS if getattr(one, "values", [one])[0].pjrt is not None]
+
+
+@pytest.fixture(scope="session")
+def headers(request: pytest.FixtureRequest) -> Headers:
+    """The headers of a public wheel, from pytest's cache or downloaded with pip."""
+    assert request.config.cache is not None
+    cache = Path(request.config.cache.mkdir("header-wheels"))
+
+    def get(wheel: Wheel) -> Path:
+        try:
+            return headers_of(wheel, cache)
+        except UnavailableError as error:
+            if wheel in NIGHTLY:
+                pytest.skip(f"nightly wheels are withdrawn after some months: {error}")
+            pytest.fail(f"this test needs a package index or its cache: {error}")
+
+    return get
+
+
+@pytest.mark.parametrize("wheel", WHEELS, ids=str)
+def test_import_gives_the_facts_of_the_registry(
+    wheel: Wheel, headers: Headers, registry: Registry, tmp_path: Path
+) -> None:
+    (tmp_path / "annotations.json").write_text('{"format": 1, "functions": {}}')
+    done = import_headers(headers(wheel), folder=tmp_path)
+    minors = {one.family: one.minor for one in done}
+    compared = 0
+    for family, minor, read, ours in (
+        ("PJRT C API", wheel.pjrt, load, registry),
+        ("XLA FFI C API", wheel.ffi, load_ffi, load_ffi()),
+    ):
+        if minor is not None:
+            assert minors[family] == minor
+            official = read(tmp_path).at(minor)
+            shipped = {struct.header for struct in official.structs.values()}
+            wanted = facts(ours.at(minor), shipped)
+            for name in wheel.late:
+                del wanted[name]
+            assert facts(official, shipped) == wanted
+            compared += len(wanted)
+    assert compared > 100
+
+
+def facts(api: Api, headers: set[str]) -> dict[str, Any]:
+    """What the headers say at the version, by name, without since when."""
+    result: dict[str, Any] = {}
+    for slot, function in enumerate(api.functions):
+        result[function.name] = (slot, function.returns, function.params)
+    for function in api.extension_functions:
+        if function.header in headers:
+            result[function.name] = (function.returns, function.params)
+    for struct in api.structs.values():
+        if struct.header in headers:
+            result[struct.name] = struct.struct_size.at(api.minor)
+            for field in struct.fields(api.minor):
+                for member in field.union or (field,):
+                    place = (member.offset, member.size, member.decl, member.type)
+                    result[f"{struct.name}.{member.name}"] = place
+    for enum in api.enums.values():
+        if enum.header in headers:
+            result |= {value.name: value.value for value in enum.values}
+    for callback in api.callbacks.values():
+        if callback.header in headers:
+            result[callback.name] = (callback.returns, callback.params)
+    for constant in api.constants.values():
+        if constant.header in headers:
+            result[constant.name] = constant.values.at(api.minor)
+    for synonym in api.synonyms.values():
+        if synonym.header in headers:
+            result[synonym.name] = synonym.type
+    return result | {o.name: "opaque" for o in api.opaque.values() if o.header in headers}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wheel", WITH_PJRT, ids=str)
+def test_generated_headers_have_the_layout_of_the_official_ones(
+    wheel: Wheel, headers: Headers, registry: Registry, csrc: Render, tmp_path: Path
+) -> None:
+    """A compiler sees the same sizes, offsets, values and slots in both.
+
+    Extension headers that need C++ of XLA are left out; those the test above compares.
+    """
+    assert wheel.pjrt is not None
+    api, rendered = registry.at(wheel.pjrt), csrc(wheel.pjrt)
+    with c_headers(headers(wheel)) as (root, names):
+        compared = frozenset(names)
+        output = {}
+        for side, include, files in (
+            ("ours", rendered, ["generated/pjrt_extensions.h"]),
+            ("theirs", root, list(names.values())),
+        ):
+            source = tmp_path / f"{side}.cc"
+            text = program(api, files, compared).splitlines(keepends=True)
+            source.write_text("".join(line for line in text if not late(line, wheel)))
+            output[side] = compile_and_run(source, include, "-w", "-O0", env=dict(os.environ))
+    assert output["ours"].splitlines() == output["theirs"].splitlines()
+    assert output["ours"].count("\n") > 900
+    assert wheel is SMALL or len(names) > 2
+
+
+def late(line: str, wheel: Wheel) -> bool:
+    return any(f'"{name}"' in line for name in wheel.late)
+
+
+@contextmanager
+def c_headers(wheel: Path) -> Iterator[tuple[Path, dict[str, str]]]:
+    """The include root, and of its headers those that C++ reads alone: name to include."""
+    with opened(wheel) as sources:
+        (root,) = (source.root for source in sources if source.family is PJRT)
+        paths = [path for glob in PJRT.extensions for path in root.glob(glob)]
+        names = {"": PJRT.main} | {
+            extension_name(path): path.relative_to(root).as_posix()
+            for path in sorted(paths)
+            if not foreign_includes(path, root)
+        }
+        yield root, names
