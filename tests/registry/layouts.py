@@ -25,7 +25,9 @@ def program(api: Api, includes: Iterable[str], headers: frozenset[str]) -> str:
                 size = f"sizeof((({name}*)0)->{member.name})"
                 lines.append(f'print("{path}", offsetof({path}), {size});')
     for enum in (e for e in api.enums.values() if e.header in headers):
-        lines += [f'print("{v.name}", {v.name});' for v in enum.values]
+        # Qualified and cast: the official headers make some extension's enum a scoped one of C++.
+        values = ((v.name, f"static_cast<size_t>({enum.name}::{v.name})") for v in enum.values)
+        lines += [f'print("{name}", {value});' for name, value in values]
     for constant in (c for c in api.constants.values() if c.header in headers):
         lines.append(f'print("{constant.name}", {constant.name});')
     if "" in headers:
