@@ -21,6 +21,7 @@ def test_unit_tests(name: str, render: Renderer, tmp_path: Path) -> None:
     options = {
         "CMAKE_CXX_FLAGS_RELEASE": "-O1 -g1",  # quick to build, and findings have lines
         "PJRT_PLUGIN_BUILD_TESTS": "ON",
+        "PJRT_PLUGIN_UNITY": "OFF",  # each source for itself: it includes what it uses
         "PJRT_PLUGIN_SANITIZE": SANITIZERS[name],
     }
     commands: list[list[str | Path]] = [
