@@ -5,6 +5,7 @@
 // makes the whole PJRT C API out of it. The four functions at the end are the way in:
 // csrc/vendor/backend.cc defines them.
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -47,6 +48,21 @@ class Driver {
   // The memories of this process's devices.
   virtual std::span<Memory* const> memories() const = 0;
   virtual Compiler& compiler() = 0;
+
+  // ---- Optional abilities ----
+
+  // Makes host memory reachable by the devices themselves ("pins" it), so that copies from and to
+  // it need no staging, until UnmapHostMemory of the same address. `bytes` is not 0, mapped ranges
+  // do not overlap, and each is unmapped before the driver is destroyed.
+  virtual Status MapHostMemory(void* address, size_t bytes) {
+    (void)address, (void)bytes;
+    return Unimplemented("the devices of this backend do not access host memory directly");
+  }
+  // No copy from or to the memory is under way: callers see to that.
+  virtual Status UnmapHostMemory(void* address) {
+    (void)address;
+    return Unimplemented("the devices of this backend do not access host memory directly");
+  }
 };
 
 // ---- Defined by csrc/vendor/backend.cc ----

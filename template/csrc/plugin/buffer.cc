@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "plugin/alias_block.h"
 #include "plugin/dtype.h"
 #include "plugin/layer.h"
 
@@ -20,6 +21,7 @@ void DropFinished(std::vector<Completion>* uses) {
 
 Result<Buffer::Use> Buffer::Read(const char* function) {
   std::lock_guard lock(mutex_);
+  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
   if (block_ == nullptr) return WhyNoBlock(function);
   starting_uses_.fetch_add(1, std::memory_order_relaxed);
   return Use(this, block_);
@@ -36,9 +38,8 @@ void Buffer::Use::End(const Completion& done) {
 }
 
 bool Buffer::Donate(Donation* donation) {
-  if (!donatable_) return false;
   std::lock_guard lock(mutex_);
-  if (block_ == nullptr || external_references_ != 0 ||
+  if (!FindBlock().ok() || !donatable_ || block_ == nullptr || external_references_ != 0 ||
       starting_uses_.load(std::memory_order_acquire) != 0) {
     return false;
   }
@@ -58,9 +59,37 @@ void Buffer::TakeBack(Donation donation) {
   state_ = State::kLive;
 }
 
+Result<Buffer::Donation> Buffer::HandOver(const char* function) {
+  std::lock_guard lock(mutex_);
+  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
+  if (state_ != State::kLive) return DeletedError(function);
+  const bool seen =
+      external_references_ != 0 || starting_uses_.load(std::memory_order_acquire) != 0;
+  Donation donation = {block_, std::move(uses_), donatable_ && !seen};
+  if (external_references_ != 0) external_block_ = block_;
+  block_ = nullptr;
+  uses_.clear();
+  state_ = State::kDeleted;
+  return donation;
+}
+
+Status Buffer::FindBlock() {
+  if (alias_ == nullptr || state_ != State::kLive) return Status();
+  if (ready.IsReady() && !ready.status().ok()) return Status();  // there will be none
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Donation from, alias_->Take());
+  block_ = std::move(from.block);
+  uses_ = std::move(from.uses);
+  donatable_ = from.donatable;
+  alias_ = nullptr;
+  return Status();
+}
+
 void Buffer::Delete() {
   Block last;  // freed after the lock
+  std::shared_ptr<AliasBlock> last_alias;
   std::lock_guard lock(mutex_);
+  last_alias = std::move(alias_);
+  alias_ = nullptr;
   if (external_references_ != 0 && block_ != nullptr) {
     external_block_ = std::move(block_);
   } else {
@@ -77,6 +106,7 @@ bool Buffer::IsDeleted() const {
 
 Status Buffer::AddExternalReference(const char* function) {
   std::lock_guard lock(mutex_);
+  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
   if (block_ == nullptr) return WhyNoBlock(function);
   ++external_references_;
   return Status();
@@ -92,8 +122,9 @@ Status Buffer::DropExternalReference(const char* function) {
   return Status();
 }
 
-Result<void*> Buffer::Address(const char* function) const {
+Result<void*> Buffer::Address(const char* function) {
   std::lock_guard lock(mutex_);
+  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
   const Block& block = block_ != nullptr ? block_ : external_block_;
   if (block != nullptr) return block->address();
   return WhyNoBlock(function);
@@ -110,7 +141,7 @@ Status Buffer::DeletedError(const char* function) const {
 
 Buffer* NewErrorBuffer(std::shared_ptr<Client> client, Device* device, Memory* memory,
                        backend::Shape shape, Status status) {
-  return new Buffer(std::move(client), device, memory, std::move(shape), nullptr,
+  return new Buffer(std::move(client), device, memory, std::move(shape), Block(),
                     Completion(std::move(status)));
 }
 

@@ -152,7 +152,11 @@ Status Client::Build() {
 Client::~Client() {
   // In a forked child the driver's threads do not exist: a destructor that joins them would never
   // return.
-  if (fork_generation != ForkGeneration()) (void)driver.release();
+  if (fork_generation != ForkGeneration()) {
+    (void)driver.release();
+    return;
+  }
+  if (driver != nullptr) mapped_memory.UnmapAll(*driver);
 }
 
 Device* Client::FindDevice(int id) const {

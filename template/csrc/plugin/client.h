@@ -18,6 +18,7 @@
 #include "plugin/error.h"
 #include "plugin/fork.h"
 #include "plugin/handle.h"
+#include "plugin/mapped_memory.h"
 #include "plugin/memory.h"
 #include "plugin/topology.h"
 
@@ -45,6 +46,7 @@ struct Client : Handle<Tag::kClient>, std::enable_shared_from_this<Client> {
   std::vector<Device*> addressable_devices;
   std::vector<Memory*> memories;
   std::unique_ptr<Topology> topology;
+  MappedMemory mapped_memory;
   std::string platform_version;
   int process_index = 0;
   uint32_t fork_generation = 0;

@@ -11,21 +11,13 @@
 
 #include "plugin/buffer.h"
 #include "plugin/executable.h"
+#include "plugin/host_copy.h"
 #include "plugin/layer.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
 constexpr char kFunction[] = "PJRT_LoadedExecutable_Execute";
-
-std::string Show(const backend::Shape& shape) {
-  std::string text(DTypeName(shape.dtype));
-  text += "[";
-  for (size_t i = 0; i < shape.dims.size(); ++i) {
-    text += (i == 0 ? "" : ",") + std::to_string(shape.dims[i]);
-  }
-  return text + "]";
-}
 
 // A donation must not begin before its readers end, but their failures are not its own.
 Completion WhenOver(const Completion& use) {
@@ -140,8 +132,9 @@ class Inputs {
         std::string(kFunction) + ": argument " + std::to_string(i) + " of " + program_.info().name;
     if (buffer == nullptr) return InvalidArgument(where + " is null");
     if (buffer->shape != program_.info().parameters[i].shape) {
-      return InvalidArgument(where + " is " + Show(buffer->shape) + ", but the program takes " +
-                             Show(program_.info().parameters[i].shape));
+      return InvalidArgument(where + " is " + ShowShape(buffer->shape) +
+                             ", but the program takes " +
+                             ShowShape(program_.info().parameters[i].shape));
     }
     if (buffer->client != program_.client) {
       return InvalidArgument(where + " belongs to another client; copy it through the host");
@@ -270,7 +263,8 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
                     std::to_string(program.info().outputs.size()) + " outputs each");
   }
   for (size_t d = 0; d < seats.size(); ++d) {
-    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), results[d].done);
+    const Completion ready = seats[d].device->running.Watch(options.launch_id, results[d].done);
+    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), ready);
   }
   return Status();
 }

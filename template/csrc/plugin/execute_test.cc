@@ -4,8 +4,10 @@
 #include <thread>
 #include <vector>
 
+#include "plugin/compile_options.h"
 #include "plugin/executable.h"
 #include "plugin/fake_backend_test_util.h"
+#include "plugin/proto.h"
 #include "testing/test.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
@@ -430,6 +432,20 @@ TEST(Serialize, GoesThereAndBack) {
     EXPECT_CONTAINS(Text(Api().PJRT_Executable_DeserializeAndLoad(&cut)), "3: ");
   }
 #if PJRT_SCAFFOLD_HAS_PJRT_Executable_DeserializeAndLoad_Args_overridden_serialized_compile_options
+  // A cache gives the program to whoever wants it, on a device of his own.
+  std::string build, elsewhere;
+  PutBytes(9, WriteDeviceAssignment({{3}}), &build);
+  PutBytes(3, build, &elsewhere);
+  load.overridden_serialized_compile_options = elsewhere.data();
+  load.overridden_serialized_compile_options_size = elsewhere.size();
+  EXPECT_EQ(Text(Api().PJRT_Executable_DeserializeAndLoad(&load)), "");
+  PJRT_Buffer* there = client.Put<float>({1, 2, 3, 4}, {4}, 3);
+  EXPECT_CONTAINS(Execute(load.loaded_executable, {{x}}).error, "takes it on device 3");
+  Run moved = Execute(load.loaded_executable, {{there}});
+  EXPECT_EQ(Get<float>(moved.outputs[0][0]), (Floats{2, 3, 4, 5}));
+  Destroy(moved);
+  DestroyBuffer(there);
+  DestroyLoaded(load.loaded_executable);
   // Options for another number of devices than the program was compiled for.
   const std::string two = SerializedOptions(2);
   load.overridden_serialized_compile_options = two.data();

@@ -30,7 +30,8 @@ struct State {
   std::mutex mutex;
   std::deque<std::function<void()>> queue;
   std::thread::id last_driver_thread;  // written before `drivers`
-  std::atomic<int> drivers{0}, blocks{0}, executables{0}, launches{0}, reused{0};
+  std::atomic<int> drivers{0}, blocks{0}, executables{0}, launches{0}, reused{0}, mapped{0},
+      cleared{0};
 };
 State& state() {
   static State* const state = new State;
@@ -87,6 +88,11 @@ class FakeMemory final : public backend::Memory {
   Result<Block> Wrap(void* address, size_t bytes) override {
     if (!state().config.can_wrap) return backend::Unimplemented("no");
     return Block(std::make_shared<FakeBlock>(this, address, bytes));
+  }
+  Status ClearStats() override {
+    if (!state().config.can_clear_stats) return Memory::ClearStats();
+    ++state().cleared;
+    return Status();
   }
   Result<backend::MemoryStats> Stats() const override {
     backend::MemoryStats stats;
@@ -279,6 +285,15 @@ class FakeDriver final : public backend::Driver {
   std::span<backend::Device* const> devices() const override { return devices_; }
   std::span<backend::Memory* const> memories() const override { return memories_; }
   backend::Compiler& compiler() override { return compiler_; }
+  Status MapHostMemory(void* address, size_t bytes) override {
+    if (!state().config.can_map) return Driver::MapHostMemory(address, bytes);
+    ++state().mapped;
+    return Status();
+  }
+  Status UnmapHostMemory(void*) override {
+    --state().mapped;
+    return Status();
+  }
 
  private:
   FakeCompiler compiler_;
@@ -293,6 +308,7 @@ void Fake::Reset(FakeConfig config) {
   RunQueued();
   state().config = config;
   state().launches = 0;
+  state().cleared = 0;
 }
 
 void Fake::RunQueued() {
@@ -314,6 +330,8 @@ int Fake::LiveExecutables() { return state().executables; }
 std::thread::id Fake::LastDriverThread() { return state().last_driver_thread; }
 int Fake::Launches() { return state().launches; }
 int Fake::BlocksReused() { return state().reused; }
+int Fake::Mapped() { return state().mapped; }
+int Fake::StatsCleared() { return state().cleared; }
 
 const PJRT_Api& Api() {
   static const PJRT_Api api = generated::make_table<Layer>(Extensions());
@@ -463,7 +481,8 @@ bool IsDeleted(PJRT_Buffer* buffer) {
 }
 
 Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buffer*>> arguments,
-            size_t num_outputs, std::vector<int64_t> not_donatable, PJRT_Device* execute_device) {
+            size_t num_outputs, std::vector<int64_t> not_donatable, PJRT_Device* execute_device,
+            int launch_id) {
   Run run;
   std::vector<PJRT_Buffer* const*> lists;
   std::vector<PJRT_Buffer**> outputs;
@@ -476,6 +495,7 @@ Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buff
   auto options = Make<PJRT_ExecuteOptions>();
   options.non_donatable_input_indices = not_donatable.data();
   options.num_non_donatable_input_indices = not_donatable.size();
+  options.launch_id = launch_id;
   auto args = Make<PJRT_LoadedExecutable_Execute_Args>();
   args.executable = executable;
   args.options = &options;

@@ -33,7 +33,9 @@ struct FakeConfig {
   int num_devices = 4;
   bool host_accessible = false;  // of the memory of kind "device"
   bool can_wrap = false;
-  bool manual = false;  // copies and launches wait for RunQueued
+  bool can_map = false;          // host memory, for direct access
+  bool can_clear_stats = false;  // of memories
+  bool manual = false;           // copies and launches wait for RunQueued
 };
 
 class Fake {
@@ -50,6 +52,9 @@ class Fake {
   static int Launches();
   // Blocks that the last launch wrote in place.
   static int BlocksReused();
+  // Ranges of host memory that are mapped.
+  static int Mapped();
+  static int StatsCleared();
 };
 
 // The call table over plugin::Layer, without a vendor's overrides.
@@ -128,7 +133,7 @@ struct Run {
 };
 Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buffer*>> arguments,
             size_t num_outputs = 1, std::vector<int64_t> not_donatable = {},
-            PJRT_Device* execute_device = nullptr);
+            PJRT_Device* execute_device = nullptr, int launch_id = 0);
 void Destroy(const Run& run);
 void DestroyLoaded(PJRT_LoadedExecutable* executable);
 

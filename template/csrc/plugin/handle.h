@@ -45,6 +45,7 @@ enum class Tag : uint64_t {
   kTopology,
   kExecuteContext,
   kTransferManager,
+  kAliasFulfillment,
   kLayout,
 };
 

@@ -192,6 +192,10 @@ Result<Shape> MakeShape(const PJRT_Buffer_Type& type, const int64_t* dims, size_
   return shape;
 }
 
+std::string ShowShape(const Shape& shape) {
+  return std::string(DTypeName(shape.dtype)) + Show(shape.dims);
+}
+
 Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape,
                               const char* function) {
   // Callers leave struct_size and the extensions of layouts unset: only the type and its members

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/shape.h"
@@ -33,6 +34,9 @@ bool IsRowMajor(const backend::Shape& shape, std::span<const int64_t> strides);
 // null for no dimensions.
 backend::Result<backend::Shape> MakeShape(const PJRT_Buffer_Type& type, const int64_t* dims,
                                           size_t num_dims, const char* function);
+
+// "f32[2,3]", for messages.
+std::string ShowShape(const backend::Shape& shape);
 
 // The strides that a layout means; null means row-major. UNIMPLEMENTED for tiles.
 backend::Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout,

@@ -81,6 +81,20 @@ struct Layer : generated::Defaults {
 #if PJRT_SCAFFOLD_HAS_PJRT_Device_GetAttributes
   PJRT_LAYER(Device_GetAttributes);
 #endif
+#if PJRT_SCAFFOLD_HAS_PJRT_Device_ClearMemoryStats
+  PJRT_LAYER(Device_ClearMemoryStats);
+#endif
+
+  // running_launches.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_Device_PoisonExecution
+  PJRT_LAYER(Device_PoisonExecution);
+#endif
+
+  // mapped_memory.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_DmaMap
+  PJRT_LAYER(Client_DmaMap);
+  PJRT_LAYER(Client_DmaUnmap);
+#endif
 
   // memory.cc
   PJRT_LAYER(Memory_Id);
@@ -117,6 +131,23 @@ struct Layer : generated::Defaults {
   PJRT_LAYER(Buffer_IncreaseExternalReferenceCount);
   PJRT_LAYER(Buffer_DecreaseExternalReferenceCount);
   PJRT_LAYER(Buffer_OpaqueDeviceMemoryDataPointer);
+
+  // buffer_layout.cc
+  PJRT_LAYER(Buffer_GetMemoryLayout);
+
+  // buffer_replace.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_Buffer_Bitcast
+  PJRT_LAYER(Buffer_Bitcast);
+#endif
+#if PJRT_SCAFFOLD_HAS_PJRT_Buffer_DonateWithControlDependency
+  PJRT_LAYER(Buffer_DonateWithControlDependency);
+#endif
+
+  // alias_buffer.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateAliasBuffer
+  PJRT_LAYER(Client_CreateAliasBuffer);
+  PJRT_LAYER(Client_FulfillAliasBuffer);
+#endif
 
   // buffer_copy.cc
   PJRT_LAYER(Buffer_ToHostBuffer);

@@ -137,6 +137,9 @@ class ReferenceDriver final : public backend::Driver {
   std::span<backend::Device* const> devices() const override { return pointers_; }
   std::span<backend::Memory* const> memories() const override { return memories_; }
   backend::Compiler& compiler() override { return compiler_; }
+  // The devices are the host: they reach all of its memory as it is.
+  backend::Status MapHostMemory(void*, size_t) override { return backend::Status(); }
+  backend::Status UnmapHostMemory(void*) override { return backend::Status(); }
 
  private:
   std::string version_;
