@@ -136,7 +136,7 @@ void Map1(const void* const* in, uint32_t scalars, void* out, int64_t n) {
     const int64_t step = !(scalars & 1);
     for (int64_t i = 0; i < n; ++i) o[i] = Op::Apply(a[i * step]);
   } else {
-    constexpr int count = kStep<A>;
+    constexpr int count = sizeof(R) > sizeof(A) ? kStep<R> : kStep<A>;
     Operand<A, count> a(in[0], scalars & 1);
     R rest[count];
     for (; n > 0; n -= count, a.Next(), o += count) {
