@@ -7,7 +7,10 @@
 #include <fstream>
 #include <utility>
 
+#include "program/gspmd.h"
+#include "program/pass_spmd.h"
 #include "program/passes.h"
+#include "program/print_attributes.h"
 #include "program/read.h"
 #include "reference/plan_builder.h"
 #include "reference/serialized.h"
@@ -56,8 +59,34 @@ Result<backend::ExecutableInfo> InfoOf(const program::Module& module, const Plan
   info.temp_bytes = int64_t(plan.temp_bytes);
   info.code_bytes = int64_t(plan.constants.size() + plan.buffers.size() * sizeof(Buffer));
   info.costs = {{"flops", float(plan.flops)}, {"bytes accessed", float(plan.bytes_accessed)}};
-  info.optimized_text = program::ToString(module);
   return info;
+}
+
+// Frameworks before the Shardings extension read the shardings in the text of the program.
+template <typename Infos>
+std::vector<std::string> GspmdTexts(const Infos& infos) {
+  std::vector<std::string> texts;
+  for (const auto& info : infos)
+    texts.push_back(program::GspmdText(info.sharding->tiles, info.sharding->devices));
+  return texts;
+}
+
+// The program as frameworks can read it; takes its shardings from the module.
+std::string OptimizedText(program::Module& module, const backend::ExecutableInfo& info) {
+  if (info.num_partitions == 1) return program::ToString(module);
+  program::DropShardings(module);
+  const std::vector<std::string> outputs = GspmdTexts(info.outputs);
+  if (!outputs.empty()) {
+    module.attributes.push_back(
+        {"mhlo.spmd_output_sharding",
+         {outputs.size() == 1
+              ? outputs[0]
+              : "{" + program::Join(outputs, [](const std::string& text) { return text; }) + "}"}});
+  }
+  std::vector<program::Attribute> parameters;
+  for (std::string& text : GspmdTexts(info.parameters)) parameters.push_back({std::move(text)});
+  module.attributes.push_back({"mhlo.spmd_parameters_shardings", {std::move(parameters)}});
+  return program::ToString(module);
 }
 
 void WriteFile(const std::string& path, std::string_view text) {
@@ -67,13 +96,14 @@ void WriteFile(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-Result<std::shared_ptr<PlanExecutable>> CompileModule(const program::Module& module,
+Result<std::shared_ptr<PlanExecutable>> CompileModule(program::Module& module,
                                                       const Partitioning& partitioning,
                                                       std::shared_ptr<const std::string> serialized,
                                                       Runtime* runtime) {
   PlanBuilder builder(module, partitioning, runtime->pool.threads());
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Plan plan, builder.Build());
   PJRT_PLUGIN_ASSIGN_OR_RETURN(backend::ExecutableInfo info, InfoOf(module, plan, partitioning));
+  info.optimized_text = OptimizedText(module, info);
   info.fingerprint = FingerprintOf(*serialized);
   return std::make_shared<PlanExecutable>(std::move(plan), std::move(info), partitioning,
                                           std::move(serialized), runtime);

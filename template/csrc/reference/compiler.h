@@ -32,7 +32,7 @@ class PlanCompiler final : public backend::Compiler {
 
 // ---- For tests: the way from a module in memory ----
 
-Result<std::shared_ptr<PlanExecutable>> CompileModule(const program::Module& module,
+Result<std::shared_ptr<PlanExecutable>> CompileModule(program::Module& module,
                                                       const Partitioning& partitioning,
                                                       std::shared_ptr<const std::string> serialized,
                                                       Runtime* runtime);

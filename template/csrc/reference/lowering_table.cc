@@ -37,8 +37,6 @@ constexpr std::pair<OpCode, Lowering> kLowerings[] = {
     {OpCode::kReshape, LowerReshape},
     {OpCode::kReverse, LowerReverse},
     {OpCode::kScatter, LowerScatter},
-    {OpCode::kSdyManualComputation, LowerManualComputation},
-    {OpCode::kSdyShardingConstraint, LowerIdentity},
     {OpCode::kSlice, LowerSlice},
     {OpCode::kSort, LowerSort},
     {OpCode::kTranspose, LowerTranspose},

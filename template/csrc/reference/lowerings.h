@@ -21,7 +21,6 @@ Status LowerReverse(PlanBuilder& b, const Op& op);
 Status LowerBitcastConvert(PlanBuilder& b, const Op& op);
 Status LowerIdentity(PlanBuilder& b, const Op& op);
 Status LowerToken(PlanBuilder& b, const Op& op);
-Status LowerCustomCall(PlanBuilder& b, const Op& op);
 
 // plan_move.cc: data movement
 Status LowerConcatenate(PlanBuilder& b, const Op& op);
@@ -59,8 +58,12 @@ Status LowerCollectivePermute(PlanBuilder& b, const Op& op);
 Status LowerReplicaId(PlanBuilder& b, const Op& op);
 Status LowerPartitionId(PlanBuilder& b, const Op& op);
 
-// partition.cc
-Status LowerManualComputation(PlanBuilder& b, const Op& op);
+// partition.cc: see pass_spmd.h
+Status LowerFullToShard(PlanBuilder& b, const Op& op);
+Status LowerShardToFull(PlanBuilder& b, const Op& op);
+
+// plan_custom_call.cc
+Status LowerCustomCall(PlanBuilder& b, const Op& op);
 
 }  // namespace PJRT_PLUGIN_NS::reference
 

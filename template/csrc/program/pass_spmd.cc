@@ -1,0 +1,192 @@
+#include "program/pass_spmd.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "program/gspmd.h"
+#include "program/op_table.h"
+#include "program/rewrite.h"
+
+namespace PJRT_PLUGIN_NS::program {
+namespace {
+
+using backend::Status;
+
+constexpr char kSdySharding[] = "sdy.sharding";
+
+const std::string* FindGspmd(const AttributeList& attributes) {
+  for (const NamedAttribute& one : attributes)
+    if (one.name == "mhlo.sharding") return one.value.As<std::string>();
+  return nullptr;
+}
+
+// Gives the attributes of one value Shardy's form of what they say in GSPMD's.
+Status Translate(AttributeList& attributes, const Type& type) {
+  const std::string* text = FindGspmd(attributes);
+  if (text == nullptr || FindSharding(attributes) != nullptr || !type.is_tensor()) return {};
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Sharding sharding, ParseGspmdSharding(*text, type.dims.size()));
+  attributes.push_back({kSdySharding, {std::move(sharding)}});
+  return {};
+}
+
+bool Calls(const Op& op, std::string_view target) {
+  return op.code == OpCode::kCustomCall && op.operands.size() == 1 && op.results.size() == 1 &&
+         op.String("call_target_name") == target;
+}
+
+// Of the sharding of a manual computation the part that it splits by hand.
+Sharding ManualPart(Sharding sharding, const std::vector<Attribute>& manual_axes) {
+  for (DimSharding& dim : sharding.dims) {
+    std::erase_if(dim.axes, [&](const AxisRef& axis) {
+      return std::none_of(manual_axes.begin(), manual_axes.end(), [&](const Attribute& name) {
+        return *name.As<std::string>() == axis.name;
+      });
+    });
+  }
+  return sharding;
+}
+
+std::unique_ptr<Op> MakeCall(std::string target, Value* operand, Type type, Sharding sharding,
+                             const Op& origin) {
+  auto op = std::make_unique<Op>();
+  op->code = OpCode::kCustomCall;
+  op->operands = {operand};
+  op->results.push_back(std::make_unique<Value>(Value{std::move(type), op.get(), nullptr, 0}));
+  op->attributes = {{"api_version", {int64_t(CustomCallApiVersion::kOriginal)}},
+                    {"backend_config", {std::string()}},
+                    {"call_target_name", {std::move(target)}},
+                    {"called_computations", {std::vector<Attribute>()}},
+                    {"has_side_effect", {false}},
+                    {"operand_layouts", {std::vector<Attribute>()}},
+                    {"output_operand_aliases", {std::vector<Attribute>()}},
+                    {"result_layouts", {std::vector<Attribute>()}},
+                    {"result_tilings", {std::vector<Attribute>()}}};
+  op->discardable = {{kSdySharding, {std::move(sharding)}}};
+  op->location = origin.location;
+  return op;
+}
+
+class Flattener {
+ public:
+  Status Run(Block& block) {
+    std::vector<std::unique_ptr<Op>> ops = std::exchange(block.ops, {});
+    block.ops.reserve(ops.size());
+    for (auto& op : ops) PJRT_PLUGIN_RETURN_IF_ERROR(Visit(std::move(op), block));
+    return {};
+  }
+
+ private:
+  Status Visit(std::unique_ptr<Op> op, Block& block) {
+    if (Calls(*op, "Sharding")) {
+      // Where its value becomes one device's, this says how the whole is split.
+      if (const std::string* text = FindGspmd(op->discardable)) said_[op->result()] = *text;
+      return Forward(std::move(op));
+    }
+    if (op->code == OpCode::kSdyShardingConstraint) return Forward(std::move(op));
+    if (op->code == OpCode::kSdyManualComputation) return Open(std::move(op), block);
+    if (Calls(*op, kFullToShard) || Calls(*op, kShardToFull)) {
+      if (auto said = said_.find(op->operands[0]); Calls(*op, kFullToShard) && said != said_.end())
+        op->discardable = {{"mhlo.sharding", {said->second}}};
+      const Value* whole = Calls(*op, kFullToShard) ? op->operands[0] : op->result();
+      PJRT_PLUGIN_RETURN_IF_ERROR(Translate(op->discardable, whole->type));
+    }
+    replacements_.UpdateOperands(*op);
+    for (const auto& region : op->regions) PJRT_PLUGIN_RETURN_IF_ERROR(Run(*region));
+    block.ops.push_back(std::move(op));
+    return {};
+  }
+
+  // The op's operand stands for its result.
+  Status Forward(std::unique_ptr<Op> op) {
+    replacements_.Replace(op->result(), replacements_.Of(op->operands[0]));
+    dead_.push_back(std::move(op));
+    return {};
+  }
+
+  // The body of a manual computation comes to stand in `block`.
+  Status Open(std::unique_ptr<Op> op, Block& block) {
+    const auto list = [&](std::string_view name) -> const std::vector<Attribute>& {
+      return *op->Find(name)->As<std::vector<Attribute>>();
+    };
+    const auto cross = [&](const char* target, Value* value, const Type& type,
+                           const Attribute& sharding) {
+      value = replacements_.Of(value);
+      if (!type.is_tensor()) return value;
+      block.ops.push_back(MakeCall(target, value, type,
+                                   ManualPart(*sharding.As<Sharding>(), list("manual_axes")), *op));
+      return block.ops.back()->result();
+    };
+    Block& body = *op->regions[0];
+    for (size_t i = 0; i < op->operands.size(); ++i) {
+      const Value* argument = body.arguments[i].get();
+      replacements_.Replace(
+          argument, cross(kFullToShard, op->operands[i], argument->type, list("in_shardings")[i]));
+    }
+    for (auto& inner : body.ops)
+      if (inner != body.ops.back()) PJRT_PLUGIN_RETURN_IF_ERROR(Visit(std::move(inner), block));
+    const std::vector<Value*>& returned = body.terminator()->operands;
+    for (size_t i = 0; i < returned.size(); ++i) {
+      replacements_.Replace(
+          op->result(i), cross(kShardToFull, returned[i], op->type(i), list("out_shardings")[i]));
+    }
+    dead_.push_back(std::move(op));
+    return {};
+  }
+
+  Replacements replacements_;
+  std::unordered_map<const Value*, std::string> said_;
+  // What is replaced, kept so that no new value gets its address.
+  std::vector<std::unique_ptr<Op>> dead_;
+};
+
+void DropSdy(AttributeList& attributes) {
+  std::erase_if(attributes, [](const NamedAttribute& one) {
+    return one.name.starts_with("sdy.") || one.name == "mhlo.sharding";
+  });
+}
+
+void DropSdy(Block& block) {
+  for (const auto& op : block.ops) {
+    DropSdy(op->discardable);
+    for (const auto& region : op->regions) DropSdy(*region);
+  }
+}
+
+}  // namespace
+
+const Sharding* FindSharding(const AttributeList& attributes) {
+  for (const NamedAttribute& one : attributes)
+    if (one.name == kSdySharding) return one.value.As<Sharding>();
+  return nullptr;
+}
+
+Status SpmdPass(Module& module) {
+  for (const auto& function : module.functions) {
+    const size_t inputs = function->type.num_inputs;
+    for (size_t i = 0; i < function->argument_attributes.size(); ++i) {
+      PJRT_PLUGIN_RETURN_IF_ERROR(
+          Translate(function->argument_attributes[i], function->type.elements[i]));
+    }
+    for (size_t i = 0; i < function->result_attributes.size(); ++i) {
+      PJRT_PLUGIN_RETURN_IF_ERROR(
+          Translate(function->result_attributes[i], function->type.elements[inputs + i]));
+    }
+    PJRT_PLUGIN_RETURN_IF_ERROR(Flattener().Run(function->body));
+  }
+  return {};
+}
+
+void DropShardings(Module& module) {
+  module.meshes.clear();
+  for (const auto& function : module.functions) {
+    for (AttributeList& attributes : function->argument_attributes) DropSdy(attributes);
+    for (AttributeList& attributes : function->result_attributes) DropSdy(attributes);
+    DropSdy(function->body);
+  }
+}
+
+}  // namespace PJRT_PLUGIN_NS::program
