@@ -2,59 +2,82 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.registry.conftest import OFFERED, Render
+from tests.registry.conftest import OFFERED, VERSIONS, Render
 from tests.support.rendering import Renderer
 
 ENDS = (OFFERED[0], OFFERED[-1])
 RUN_AT = (54, 72, 90, OFFERED[-1])
 
+FOLDERS = ("backend", "plugin", "vendor")
 FLAGS = ("-std=c++20", "-Wall", "-Wextra", "-Wundef", "-Werror")
 
 
-def check_layer(csrc: Path, scratch: Path) -> None:
-    """Compile csrc/plugin and csrc/vendor, without code, over one precompiled header.
+def check_library(csrc: Path, scratch: Path) -> None:
+    """Compile csrc/plugin and what it stands between, without code, with the compilers found here.
+
+    As one source, as the build may do.
 
     Raises:
         AssertionError: the compiler's message, when it warns of anything.
     """
-    headers = sorted(
-        path.relative_to(csrc)
-        for folder in ("backend", "generated", "plugin", "vendor")
-        for path in (csrc / folder).glob("*.h")
-        if "test_util" not in path.name
-    )
-    all_headers = scratch / "all.h"
-    all_headers.write_text("".join(f'#include "{header}"\n' for header in headers))
-    _compile(csrc, "-xc++-header", all_headers, "-o", f"{all_headers}.gch")
-    sources = [
+    sources = [path for path in _sources(csrc) if "_test" not in path.stem]
+    assert len(sources) > 20
+    whole = _including(sources, scratch / "library.cc")
+    for compiler in ("g++", "clang++"):
+        if shutil.which(compiler):
+            _compile(compiler, csrc, *FLAGS, "-fsyntax-only", whole)
+
+
+def check_tests(csrc: Path, scratch: Path) -> None:
+    """Compile the unit tests, without code, each as a source of its own.
+
+    Raises:
+        AssertionError: the compiler's message, when it warns of anything.
+    """
+    sources = [path for path in _sources(csrc) if "_test" in path.stem]
+    assert len(sources) > 10
+    headers = [
         path
-        for folder in ("backend", "plugin", "vendor")
-        for path in sorted((csrc / folder).glob("*.cc"))
+        for folder in (*FOLDERS, "generated", "testing")
+        for path in sorted((csrc / folder).glob("*.h"))
     ]
-    assert len(sources) > 30
-    _compile(csrc, "-fsyntax-only", "-include", all_headers, *sources)
+    common = _including(headers, scratch / "headers.h")
+    _compile("g++", csrc, *FLAGS, "-xc++-header", common, "-o", f"{common}.gch")
+    _compile("g++", csrc, *FLAGS, "-fsyntax-only", "-include", common, *sources)
 
 
-def _compile(csrc: Path, *arguments: str | Path) -> None:
-    command = ["g++", *FLAGS, f"-I{csrc}", *arguments]
+def _sources(csrc: Path) -> list[Path]:
+    return sorted(path for folder in FOLDERS for path in (csrc / folder).glob("*.cc"))
+
+
+def _including(paths: list[Path], source: Path) -> Path:
+    source.write_text("".join(f'#include "{path}"\n' for path in paths))
+    return source
+
+
+def _compile(compiler: str, csrc: Path, *arguments: str | Path) -> None:
+    command = [compiler, f"-I{csrc}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:3000]
 
 
-@pytest.mark.parametrize("minor", ENDS)
-def test_layer_compiles_at_the_ends(minor: int, csrc: Render, tmp_path: Path) -> None:
-    check_layer(csrc(minor), tmp_path)
+@pytest.mark.parametrize(
+    "minor", [m if m in ENDS else pytest.param(m, marks=pytest.mark.long) for m in OFFERED]
+)
+def test_layer_compiles(minor: int, csrc: Render, tmp_path: Path) -> None:
+    check_library(csrc(minor), tmp_path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("minor", [minor for minor in OFFERED if minor not in ENDS])
-def test_layer_compiles(minor: int, csrc: Render, tmp_path: Path) -> None:
-    check_layer(csrc(minor), tmp_path)
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_tests_of_the_layer_compile(minor: int, csrc: Render, tmp_path: Path) -> None:
+    check_tests(csrc(minor), tmp_path)
 
 
 @pytest.mark.long
