@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/compiler.h"
 #include "backend/device.h"
@@ -27,11 +29,21 @@ struct KeyValueStore {
   std::function<Result<std::string>(std::string_view key, int timeout_ms)> get;
 };
 
+// Devices to compile for, which need not be there: a topology without a client.
+struct TopologyRequest {
+  std::string name;                 // the framework's, "2x2"; empty: what the options say
+  std::vector<DeviceInfo> devices;  // instead of a name, those of a topology that was serialized
+};
+
 struct DriverOptions {
   Options options;  // one value for each of DriverOptionSpecs()
   int process_index = 0;
   int num_processes = 1;
   KeyValueStore store;
+  // The driver is asked for no more than what its devices and memories are, and to compile: it
+  // touches no hardware. INVALID_ARGUMENT when there are no such devices; UNIMPLEMENTED from a
+  // backend that cannot compile without its devices.
+  std::optional<TopologyRequest> topology;
 };
 
 // Destroyed after the last buffer and executable of its client, on whichever thread lets go of

@@ -1,7 +1,6 @@
 #include "plugin/client.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <thread>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "backend/completion.h"
-#include "generated/array.h"
 #include "plugin/layer.h"
 #include "plugin/options.h"
 
@@ -60,13 +58,8 @@ void DestroyClient(Client* client) {
 }
 
 Result<std::shared_ptr<Client>> CreateClient(const PJRT_Client_Create_Args& args) {
-  const generated::StructArray<const PJRT_NamedValue> array(args.create_options, args.num_options);
-  std::vector<PJRT_NamedValue> given;
-  for (size_t i = 0; i < array.size(); ++i) given.push_back(array[i]);
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(
-      backend::DriverOptions options,
-      ParseOptions(given, backend::DriverOptionSpecs(),
-                   [](const char* name) -> const char* { return std::getenv(name); }));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(backend::DriverOptions options,
+                               ReadCreateOptions(args.create_options, args.num_options));
   // A lone process gets garbage in the callbacks, so nobody may look at them.
   if (options.num_processes > 1) {
     if (args.kv_get_callback == nullptr || args.kv_put_callback == nullptr) {
@@ -92,6 +85,7 @@ Result<std::shared_ptr<Client>> Client::Create(const backend::DriverOptions& opt
   client->fork_generation = ForkGeneration();
   PJRT_PLUGIN_ASSIGN_OR_RETURN(client->driver, backend::CreateDriver(options));
   client->process_index = options.process_index;
+  client->compile_only = options.topology.has_value();
   PJRT_PLUGIN_RETURN_IF_ERROR(client->Build());
   return client;
 }

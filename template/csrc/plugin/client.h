@@ -49,6 +49,7 @@ struct Client : Handle<Tag::kClient>, std::enable_shared_from_this<Client> {
   MappedMemory mapped_memory;
   std::string platform_version;
   int process_index = 0;
+  bool compile_only = false;  // stands behind a topology: no caller sees it, and nothing runs on it
   uint32_t fork_generation = 0;
   // The reference that the C caller holds, from PJRT_Client_Create to PJRT_Client_Destroy.
   std::shared_ptr<Client> held_by_caller;

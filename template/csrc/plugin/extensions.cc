@@ -4,7 +4,7 @@ namespace PJRT_PLUGIN_NS::plugin {
 
 PJRT_Extension_Base* Extensions() {
   static PJRT_Extension_Base* const first =
-      LayoutsExtension(MemoryDescriptionsExtension(ShardingsExtension(nullptr)));
+      LayoutsExtension(MemoryDescriptionsExtension(ProfilerExtension(ShardingsExtension(nullptr))));
   return first;
 }
 

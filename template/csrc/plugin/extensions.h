@@ -27,6 +27,7 @@ PJRT_Extension_Base* LinkExtension(Extension* extension, PJRT_Extension_Type typ
 // Links of the chain, each in a file of its name. `next` may be null.
 PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* ProfilerExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
 
 }  // namespace PJRT_PLUGIN_NS::plugin

@@ -130,17 +130,20 @@ class FakeStream final : public backend::Stream {
 
 class FakeDevice final : public backend::Device {
  public:
-  explicit FakeDevice(int id)
-      : info_{.id = id,
-              .local_hardware_id = id,
-              .process_index = 0,
-              .kind = "fake",
-              .debug_string = "fake:" + std::to_string(id),
-              .to_string = "Fake(" + std::to_string(id) + ")",
-              .attributes = {{"coords", std::vector<int64_t>{id, 0}}, {"fast", true}}},
-        memory_(this, 2 * id, backend::kDeviceMemoryKind, state().config.host_accessible),
-        host_(this, 2 * id + 1, backend::kPinnedHostMemoryKind, true),
+  explicit FakeDevice(backend::DeviceInfo info)
+      : info_(std::move(info)),
+        memory_(this, 2 * info_.id, backend::kDeviceMemoryKind, state().config.host_accessible),
+        host_(this, 2 * info_.id + 1, backend::kPinnedHostMemoryKind, true),
         memories_{&memory_, &host_} {}
+  static backend::DeviceInfo Describe(int id) {
+    return {.id = id,
+            .local_hardware_id = id,
+            .process_index = 0,
+            .kind = "fake",
+            .debug_string = "fake:" + std::to_string(id),
+            .to_string = "Fake(" + std::to_string(id) + ")",
+            .attributes = {{"coords", std::vector<int64_t>{id, 0}}, {"fast", true}}};
+  }
   const backend::DeviceInfo& info() const override { return info_; }
   std::span<backend::Memory* const> memories() const override { return memories_; }
   backend::Stream& stream() override { return stream_; }
@@ -269,10 +272,10 @@ class FakeCompiler final : public backend::Compiler {
 
 class FakeDriver final : public backend::Driver {
  public:
-  explicit FakeDriver(int num_devices) {
+  explicit FakeDriver(const std::vector<backend::DeviceInfo>& infos) {
     ++state().drivers;
-    for (int id = 0; id < num_devices; ++id) {
-      owned_.push_back(std::make_unique<FakeDevice>(id));
+    for (const backend::DeviceInfo& info : infos) {
+      owned_.push_back(std::make_unique<FakeDevice>(info));
       devices_.push_back(owned_.back().get());
       for (backend::Memory* memory : owned_.back()->memories()) memories_.push_back(memory);
     }
@@ -537,10 +540,21 @@ std::span<const OptionSpec> DriverOptionSpecs() {
   return kSpecs;
 }
 
-Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions&) {
-  const int count = plugin::state().config.num_devices;
-  if (count == 0) return Status(Code::kUnavailable, "no fake device");
-  return std::unique_ptr<Driver>(std::make_unique<plugin::FakeDriver>(count));
+Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions& options) {
+  int count = plugin::state().config.num_devices;
+  std::vector<DeviceInfo> infos;
+  if (options.topology.has_value()) {
+    if (!options.topology->name.empty()) {
+      std::istringstream name(options.topology->name);
+      if (!(name >> count)) return InvalidArgument("fake topologies are numbers of devices");
+    }
+    infos = options.topology->devices;
+  }
+  if (infos.empty()) {
+    for (int id = 0; id < count; ++id) infos.push_back(plugin::FakeDevice::Describe(id));
+  }
+  if (infos.empty()) return Status(Code::kUnavailable, "no fake device");
+  return std::unique_ptr<Driver>(std::make_unique<plugin::FakeDriver>(infos));
 }
 
 }  // namespace PJRT_PLUGIN_NS::backend

@@ -64,6 +64,21 @@ struct Layer : generated::Defaults {
 #if PJRT_SCAFFOLD_HAS_PJRT_TopologyDescription_Fingerprint
   PJRT_LAYER(TopologyDescription_Fingerprint);
 #endif
+#if PJRT_SCAFFOLD_HAS_PJRT_TopologyDescription_GetMemorySpaceKindIds
+  PJRT_LAYER(TopologyDescription_GetMemorySpaceKindIds);
+#endif
+
+  // topology_create.cc
+  PJRT_LAYER(TopologyDescription_Create);
+  PJRT_LAYER(TopologyDescription_Destroy);
+#if PJRT_SCAFFOLD_HAS_PJRT_TopologyDescription_Deserialize
+  PJRT_LAYER(TopologyDescription_Deserialize);
+#endif
+
+  // canonical_shape.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace
+  PJRT_LAYER(TopologyDescription_MakeCanonicalShapeForMemorySpace);
+#endif
 
   // device.cc
   PJRT_LAYER(DeviceDescription_Id);

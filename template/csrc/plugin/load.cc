@@ -172,6 +172,19 @@ Result<std::unique_ptr<LoadedExecutable>> Deserialize(
       kFunction);
 }
 
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_Load
+// A program of another client, a topology's for one, for this client: through its bytes.
+Result<std::shared_ptr<const CompiledProgram>> Rebind(const CompiledProgram& program,
+                                                      Client& client, const char* function) {
+  const Result<std::string> code = program.impl->Serialize();
+  if (!code.ok()) return code.status().Annotated(function);
+  Result<std::shared_ptr<backend::Executable>> impl = client.driver->compiler().Deserialize(*code);
+  if (!impl.ok()) return impl.status().Annotated(function);
+  return std::make_shared<const CompiledProgram>(client.shared_from_this(), *std::move(impl),
+                                                 program.options);
+}
+#endif
+
 }  // namespace
 
 Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
@@ -314,10 +327,7 @@ PJRT_Error* Layer::Client_Load(PJRT_Client_Load_Args* args) {
   PJRT_PLUGIN_RETURN_IF_C_ERROR(client->CheckProcess(kFunction));
   std::shared_ptr<const CompiledProgram> program = FromC(args->executable)->program;
   if (program->client.get() != client) {
-    return MakeError(
-        InvalidArgument(std::string(kFunction) +
-                        ": the executable was compiled by another client; serialize it "
-                        "there and deserialize it here"));
+    PJRT_PLUGIN_ASSIGN_OR_RETURN_C(program, Rebind(*program, *client, kFunction));
   }
   if (args->compile_options != nullptr && args->compile_options_size != 0) {
     PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
