@@ -53,10 +53,11 @@ def copy(
     """
     import copier
     from copier.errors import CopierAnswersInterrupt, CopierError
+    from jinja2 import TemplateError
     from plumbum import ProcessExecutionError, local
 
-    # Copier commits uncommitted changes in a clone of its own. Where there is no history, it must not
-    # find git: it would ask for the mode of each file, which takes a third of the time.
+    # Copier commits uncommitted changes in a clone of its own. Where there is no history, it must
+    # not find git: it would ask for the mode of each file, which takes a third of the time.
     environment = _git.SOMEBODY if ref is not None else {"PATH": ""}
     try:
         with local.env(**environment), warnings.catch_warnings():
@@ -68,7 +69,7 @@ def copy(
         raise UsageError("Stopped by the keyboard; nothing was written.") from error
     except (ProcessExecutionError, subprocess.CalledProcessError) as error:
         raise fetch_error(location, ref, str(error.stderr or error)) from error
-    except (CopierError, ValueError) as error:
+    except (CopierError, ValueError, TemplateError) as error:
         raise _explain(error, location, ref, data) from error
     questions = _source.question_names(worker.template.questions_data)
     answers = worker.answers.combined

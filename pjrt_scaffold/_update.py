@@ -20,9 +20,18 @@ from typing import Any
 from packaging.version import Version
 
 import pjrt_scaffold
-from pjrt_scaffold import _answers, _copier, _gaps, _generated, _git, _history, _merge, _project
+from pjrt_scaffold import (
+    _answers,
+    _copier,
+    _gaps,
+    _generated,
+    _git,
+    _history,
+    _merge,
+    _project,
+    _source,
+)
 from pjrt_scaffold._project import Project
-from pjrt_scaffold._source import require_committed
 from pjrt_scaffold.errors import UsageError
 from pjrt_scaffold.registry.compare import Comparison, compare
 from pjrt_scaffold.registry.load import load, read
@@ -136,7 +145,7 @@ def _templates(
         and target == history.find("HEAD")
         and wish.template in (None, "HEAD")
     ):
-        require_committed(folder, "Commit them, or name a commit: --template REF.")
+        _source.require_committed(folder, "Commit them, or name a commit: --template REF.")
     old = history.extract(before, home / "template-before", recorded)
     if target == before:
         return old, old
@@ -174,6 +183,8 @@ def _require_package(template: _history.Template) -> None:
 def _changes(project: Project, template: _history.Template, wish: Wish) -> dict[str, str]:
     """The answers that are to be other ones."""
     changes = dict(wish.data)
+    questions = _source.question_names(_source.load_questions(template.folder))
+    _copier.require_known(changes, questions)
     ways = [way for way in (wish.api, wish.jaxlib, changes.get(_API)) if way is not None]
     if len(ways) > 1:
         raise UsageError(
@@ -221,13 +232,16 @@ def _render(
 ) -> _Renderings:
     before, after = home / "before", home / "after"
     say(f"Rendering {old.name} as it was ...")
-    first = _copier.copy(str(old.folder), before, project.answers)
+    try:
+        first = _copier.copy(str(old.folder), before, project.answers)
+    except UsageError as error:
+        todo = f"It stands in {_answers.FILE}: was that edited? Correct it there, and commit."
+        raise UsageError(error.what, error.why, todo) from error
     if old is new and not changes:
         return _Renderings(before, before, first.answers, first.answers, first.is_owners)
     say(f"Rendering {new.name} as it is to be ...")
     data = {**project.answers, **changes}
     second = _copier.copy(str(new.folder), after, data)
-    _copier.require_known(changes, second.questions)
     return _Renderings(
         before,
         after,

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.update.histories import generate, make_template
+from pjrt_scaffold import _answers
+from tests.support.rendering import git
+from tests.update.histories import commit, generate, make_template, replace
+from tests.update.small import make_small_template
+
+
+@dataclass(frozen=True)
+class Small:
+    """The small template and a repository rendered from its v0.1.0, both to be changed."""
+
+    template: Path
+    repository: Path
+
+    def release(self, tag: str) -> None:
+        """Commit what was changed in the template, and tag it."""
+        commit(self.template, tag)
+        git(self.template, "tag", tag)
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +55,27 @@ def rendered(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Render
 @pytest.fixture
 def repository(rendered: Rendered, tmp_path: Path) -> Path:
     """A repository of one's own, at v0.1.0 and API version 0.90."""
-    made = tmp_path / "a folder" / "repository"
-    shutil.copytree(rendered(pjrt_api_version="0.90"), made, symlinks=True)
-    return made
+    return copy(rendered(pjrt_api_version="0.90"), tmp_path / "a folder" / "repository")
+
+
+@pytest.fixture(scope="session")
+def _small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    home = tmp_path_factory.mktemp("small")
+    template = make_small_template(home / "the template")
+    return template, generate(template, home / "rendered")
+
+
+@pytest.fixture
+def small(_small: tuple[Path, Path], tmp_path: Path) -> Small:
+    """A small template of one's own, and a repository rendered from it at v0.1.0."""
+    template, repository = _small
+    mine = Small(copy(template, tmp_path / "the template"), copy(repository, tmp_path / "mychip"))
+    replace(mine.repository / _answers.FILE, str(template), str(mine.template))
+    commit(mine.repository, "The template's place")
+    return mine
+
+
+def copy(folder: Path, dest: Path) -> Path:
+    """Copy a git repository."""
+    shutil.copytree(folder, dest, symlinks=True)
+    return dest
