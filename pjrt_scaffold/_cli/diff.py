@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 @click.argument("new")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 @click.option("--markdown", is_flag=True, help="Print it as Markdown, for a changelog or a review.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Show all that changed in extensions for TPUs too."
+)
 @click.pass_obj
-def diff(terminal: Terminal, old: str, new: str, as_json: bool, markdown: bool) -> None:
+def diff(
+    terminal: Terminal, old: str, new: str, as_json: bool, markdown: bool, everything: bool
+) -> None:
     """Show what changed from version OLD to version NEW of the PJRT C API.
 
     A version is 0.NN, or jaxlib==X for the version that a jaxlib release speaks. First come the
@@ -59,7 +64,8 @@ def diff(terminal: Terminal, old: str, new: str, as_json: bool, markdown: bool) 
     if as_json:
         terminal.json(to_json(comparison))
     else:
-        terminal.result("\n".join(_markdown(comparison) if markdown else _text(comparison)))
+        lines = (_markdown if markdown else _text)(comparison, everything)
+        terminal.result("\n".join(lines))
 
 
 def to_json(c: Comparison) -> dict[str, Any]:
@@ -69,8 +75,9 @@ def to_json(c: Comparison) -> dict[str, Any]:
     for group in ("functions", "values", "notes"):
         for item in data[group]:
             item["since"] = f"0.{item['since']}"
-    for struct in data["structs"]:
-        struct["fields"] = [{"since": f"0.{s}", "decl": decl} for s, decl in struct["fields"]]
+    for owner in (data, *data["extensions"]):
+        for struct in owner["structs"]:
+            struct["fields"] = [{"since": f"0.{s}", "decl": decl} for s, decl in struct["fields"]]
     return data
 
 
@@ -91,40 +98,17 @@ def notes_text(notes: Iterable[VersionNote]) -> Iterator[str]:
         yield f"      To do: {note.action}"
 
 
-def _text(c: Comparison) -> Iterator[str]:
+def _text(c: Comparison, everything: bool) -> Iterator[str]:
     yield f"PJRT C API 0.{c.old} to 0.{c.new}: {_summary(c)}"
     if c.notes:
         yield "\nWhat a plugin must know"
         yield from notes_text(c.notes)
-    if c.functions:
-        yield "\nNew functions"
-        rows = [
-            (f"  {f.name}", f"0.{f.since}", f.level or "?", stub_text(f), f.called)
-            for f in c.functions
-        ]
-        yield columns([("  function", "since", "level", "default answer", "called"), *rows])
-    if c.structs:
-        yield "\nGrown structs"
-        yield columns(
-            [
-                (f"  {s.name}", f"{s.old_size} -> {s.new_size}", "; ".join(_fields(s)))
-                for s in c.structs
-            ]
-        )
-    if c.values:
-        yield "\nNew enum values"
-        yield columns([(f"  {v.name}", f"= {v.value}", f"0.{v.since}") for v in c.values])
-    if c.extensions:
-        yield "\nExtensions"
-        for extension in c.extensions:
-            yield f"  {extension.name}: {_extension(extension)}"
-            yield from (f"      {x.name}: {x.what}" for x in extension.changes)
-    if c.breaks:
-        yield "\nOther changes that are no addition"
-        yield columns([(f"  {x.name}", x.what) for x in c.breaks])
+    for section in _sections(c, everything):
+        yield f"\n{section.title}"
+        yield columns([(f"  {row[0]}", *row[1:]) for row in (section.header, *section.rows)])
 
 
-def _markdown(c: Comparison) -> Iterator[str]:
+def _markdown(c: Comparison, everything: bool) -> Iterator[str]:
     yield f"## PJRT C API 0.{c.old} to 0.{c.new}\n\n{_summary(c)}"
     if c.notes:
         yield "\n### What a plugin must know\n"
@@ -132,31 +116,84 @@ def _markdown(c: Comparison) -> Iterator[str]:
         about = ", ".join(f"`{name}`" for name in note.about) or "the header"
         yield f"- [ ] **0.{note.since}** ({_KINDS[note.kind]}) {about}: {note.change}"
         yield f"  **To do:** {note.action}"
-    if c.functions:
-        yield "\n### New functions\n"
-        yield "| function | since | level | default answer | called |"
-        yield "| --- | --- | --- | --- | --- |"
-        for f in c.functions:
-            cells = (f"`{f.name}`", f"0.{f.since}", f.level or "?", stub_text(f), _cell(f.called))
-            yield f"| {' | '.join(cells)} |"
-    if c.structs:
-        yield "\n### Grown structs\n"
-        yield "| struct | bytes | new members |"
-        yield "| --- | --- | --- |"
-        for s in c.structs:
-            fields = "<br>".join(f"`{f}`" for f in _fields(s))
-            yield f"| `{s.name}` | {s.old_size} → {s.new_size} | {fields} |"
-    if c.values:
-        yield "\n### New enum values\n"
-        yield from (f"- `{v.name}` = {v.value}, 0.{v.since}" for v in c.values)
-    if c.extensions:
-        yield "\n### Extensions\n"
-        for extension in c.extensions:
-            yield f"- {extension.name}: {_extension(extension)}"
-            yield from (f"  - `{x.name}`: {x.what}" for x in extension.changes)
-    if c.breaks:
-        yield "\n### Other changes that are no addition\n"
-        yield from (f"- `{x.name}`: {x.what}" for x in c.breaks)
+    for section in _sections(c, everything):
+        yield f"\n### {section.title}\n"
+        yield f"| {' | '.join(section.header)} |"
+        yield f"|{' --- |' * len(section.header)}"
+        for name, *rest in section.rows:
+            cells = [f"`{name}`" if name else "", *rest]
+            yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A table; the first cell of a row is a name, or empty where the row goes on with the last."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def _sections(c: Comparison, everything: bool) -> list[_Section]:
+    """What is new, section by section; empty ones are left out."""
+    sections = [
+        _Section(
+            "New functions",
+            ("function", "since", "level", "default answer", "called"),
+            [(f.name, f"0.{f.since}", f.level or "?", stub_text(f), f.called) for f in c.functions],
+        ),
+        _Section(
+            "Grown structs",
+            ("struct", "bytes", "new members"),
+            [(s.name, _bytes(s), "; ".join(decl for _, decl in s.fields)) for s in c.structs],
+        ),
+        _Section(
+            "New enum values",
+            ("value", "number", "since"),
+            [(v.name, str(v.value), f"0.{v.since}") for v in c.values],
+        ),
+        _Section(
+            "Extensions",
+            ("extension", "asked of", "change"),
+            [row for extension in c.extensions for row in _extension(extension, everything)],
+        ),
+        _Section(
+            "Other changes that are no addition",
+            ("name", "change"),
+            [(x.name, x.what) for x in c.breaks],
+        ),
+    ]
+    return [section for section in sections if section.rows]
+
+
+_AUDIENCES = {
+    "any": "any plugin",
+    "gpu": "GPU plugins",
+    "tpu": "TPU plugins",
+    "none": "no plugin",
+    "": "?",
+}
+
+
+def _extension(e: ExtensionChange, everything: bool) -> Iterator[tuple[str, str, str]]:
+    """The rows of an extension; one that most plugins never have gets one row."""
+    details = [f"{s.name} {_bytes(s)}: {'; '.join(d for _, d in s.fields)}" for s in e.structs]
+    details += [f"{change.name}: {change.what}" for change in e.changes]
+    short = e.audience in ("tpu", "none") and not everything
+    what = "removed" if e.what == "removed" else ""
+    if e.what == "added":
+        what = f"new; without it {e.without}" if e.without else "new"
+    elif e.what == "changed" and e.old_version != e.new_version:
+        what = f"version {e.old_version or 'none'} became {e.new_version}"
+    if short and details:
+        what = f"{what}{', ' if what else ''}{_count(len(details), 'change')}, see --all"
+    yield e.name, _AUDIENCES[e.audience], what or details.pop(0)
+    if not short:
+        yield from (("", "", detail) for detail in details)
+
+
+def _bytes(s: GrownStruct) -> str:
+    return f"{s.old_size} → {s.new_size}"
 
 
 def _summary(c: Comparison) -> str:
@@ -177,17 +214,3 @@ def _count(number: int, noun: str) -> str:
 def stub_text(f: NewFunction) -> str:
     """What the generated default of a function answers, and whether frameworks bear it."""
     return f"{f.stub} (an error is fatal)" if f.error_is_fatal else f.stub
-
-
-def _fields(s: GrownStruct) -> list[str]:
-    return [decl for _, decl in s.fields]
-
-
-def _extension(e: ExtensionChange) -> str:
-    if e.old_version != e.new_version and e.what == "changed":
-        return f"version {e.old_version or 'none'} became {e.new_version}"
-    return e.what
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

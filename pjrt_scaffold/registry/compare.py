@@ -57,7 +57,12 @@ class ExtensionChange:
     what: str  # added, removed, changed
     old_version: int | None  # value of PJRT_API_X_EXTENSION_VERSION; None: it has no such macro
     new_version: int | None
-    changes: tuple[Change, ...]
+    audience: (
+        str  # whose plugins frameworks ask for it: any, gpu, tpu, none; empty: not written down
+    )
+    without: str  # what happens when a plugin lacks it
+    structs: tuple[GrownStruct, ...]
+    changes: tuple[Change, ...]  # all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +89,7 @@ def compare(registry: Registry, old: int, new: int) -> Comparison:
     a, b = registry.at(old), registry.at(new)
     changes = diff(registry, old, new)
     functions = _functions(a, b)
-    structs = tuple(
-        grown
-        for name, struct in b.structs.items()
-        if not struct.header and name in a.structs and (grown := _grown(struct, old, new))
-    )
+    structs = _grown_structs(a, b, "")
     values = tuple(
         value for enum in b.enums.values() if not enum.header for value in _values(enum, old)
     )
@@ -108,7 +109,7 @@ def compare(registry: Registry, old: int, new: int) -> Comparison:
         and c.what not in ("field added", "type added", "callback added")
     )
     notes = tuple(n for n in registry.notes if old < n.since <= new)
-    extensions = _extensions(a, b, changes, header_of)
+    extensions = _extensions(registry, a, b, changes, header_of)
     return Comparison(old, new, functions, structs, values, types, extensions, breaks, notes)
 
 
@@ -142,6 +143,15 @@ def _functions(a: Api, b: Api) -> tuple[NewFunction, ...]:
     before = {f.name for f in a.functions}
     return tuple(
         new_function(f, slot) for slot, f in enumerate(b.functions) if f.name not in before
+    )
+
+
+def _grown_structs(a: Api, b: Api, header: str) -> tuple[GrownStruct, ...]:
+    return tuple(
+        grown
+        for name, struct in b.structs.items()
+        if struct.header == header and name in a.structs
+        if (grown := _grown(struct, a.minor, b.minor))
     )
 
 
@@ -183,7 +193,7 @@ def _owner(name: str) -> str:
 
 
 def _extensions(
-    a: Api, b: Api, changes: list[Change], header_of: dict[str, str]
+    registry: Registry, a: Api, b: Api, changes: list[Change], header_of: dict[str, str]
 ) -> tuple[ExtensionChange, ...]:
     groups: dict[str, list[Change]] = {}
     for change in changes:
@@ -191,28 +201,40 @@ def _extensions(
             groups.setdefault(header, []).append(change)
     present = [{s.header for s in api.structs.values()} for api in (a, b)]
     versions = [_extension_versions(api) for api in (a, b)]
-    names = sorted(
-        {*groups} | {n for n in present[0] & present[1] if versions[0].get(n) != versions[1].get(n)}
-    )
+    stayed = {n for n in present[0] & present[1] if versions[0].get(n) != versions[1].get(n)}
     result = []
-    for name in names:
-        what = (
-            "added"
-            if name not in present[0]
-            else "removed"
-            if name not in present[1]
-            else "changed"
-        )
+    for name in sorted({*groups} | stayed):
+        kept = name in present[0] and name in present[1]
+        note = registry.extensions.get(name)
+        structs = _grown_structs(a, b, name) if kept else ()
+        told = {s.name + "_STRUCT_SIZE" for s in structs}
+        told |= {f"{s.name}.{field}" for s in structs for field in _members(b, s.name)}
+        rest = [c for c in groups.get(name, ()) if kept and not _is_told(c, told)]
         result.append(
             ExtensionChange(
-                name,
-                what,
-                versions[0].get(name),
-                versions[1].get(name),
-                tuple(groups.get(name, ())) if what == "changed" else (),
+                name=name,
+                what="changed" if kept else "added" if name in present[1] else "removed",
+                old_version=versions[0].get(name),
+                new_version=versions[1].get(name),
+                audience=note.audience if note else "",
+                without=note.without if note else "",
+                structs=structs,
+                changes=tuple(rest),
             )
         )
     return tuple(result)
+
+
+def _is_told(change: Change, told: set[str]) -> bool:
+    """Whether the list of grown structs says it: a new member, or the size that it brings."""
+    return change.name in told and (
+        change.what == "field added" or change.name.endswith("_STRUCT_SIZE")
+    )
+
+
+def _members(api: Api, struct: str) -> list[str]:
+    fields = api.structs[struct].fields(api.minor)
+    return [member.name for f in fields for member in f.union or (f,)]
 
 
 def _extension_versions(api: Api) -> dict[str, int | None]:

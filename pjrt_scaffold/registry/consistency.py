@@ -24,9 +24,13 @@ def problems(registry: Registry) -> list[str]:
 
 
 def unannotated(registry: Registry) -> list[str]:
-    """Functions of the newest call table that people have written nothing about."""
+    """Functions of the newest call table, and extensions, that no annotation is about."""
     newest = registry.at(registry.minors[-1])
-    return [f.name for f in newest.functions if f.note is None]
+    headers = sorted({struct.header for struct in registry.structs} - {""})
+    return [
+        *(f.name for f in newest.functions if f.note is None),
+        *(f"the extension {name}" for name in headers if name not in registry.extensions),
+    ]
 
 
 def unexplained(registry: Registry) -> list[str]:
@@ -108,6 +112,10 @@ def _stray_notes(registry: Registry) -> Iterator[str]:
         for name in note.about:
             if name not in known:
                 yield f"a note of 0.{note.since} is about {name}, which does not exist"
+    headers = {struct.header for struct in registry.structs}
+    for name in registry.extensions:
+        if name not in headers:
+            yield f"a note is about the extension {name}, which does not exist"
     for alias in registry.aliases:
         for name in (alias.name, alias.now):
             if name not in known:

@@ -27,7 +27,7 @@ class Imported:
     family: str  # "PJRT C API"
     minor: int
     changes: tuple[Change, ...]  # against the version before, or against the earlier header of it
-    unannotated: tuple[str, ...]  # functions that annotations.json says nothing about
+    unannotated: tuple[str, ...]  # functions and extensions without a note in annotations.json
     unexplained: tuple[str, ...]  # changes that are no addition and that no note is about
 
 

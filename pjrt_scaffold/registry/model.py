@@ -7,7 +7,7 @@ by name. `Registry.at(minor)` answers with the API as it was at one version.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 Json = Mapping[str, Any]
@@ -175,6 +175,14 @@ class VersionNote:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtensionNote:
+    """What people wrote about an extension (annotations.json)."""
+
+    audience: str  # whose plugins frameworks ask for it: any, gpu, tpu, none
+    without: str  # what happens when a plugin lacks it
+
+
+@dataclass(frozen=True, slots=True)
 class Alias:
     """A name that was replaced by another with the same binary form."""
 
@@ -267,6 +275,7 @@ class Registry:
     synonyms: tuple[Synonym, ...]
     notes: tuple[VersionNote, ...] = ()  # by version
     aliases: tuple[Alias, ...] = ()
+    extensions: Mapping[str, ExtensionNote] = field(default_factory=dict)  # by header
 
     def at(self, minor: int) -> Api:
         """The API at version 0.`minor`.
@@ -344,6 +353,10 @@ def build(abi: Json, annotations: Json) -> Registry:
         aliases=tuple(
             Alias(name, a["now"], a["until"]) for name, a in annotations.get("aliases", {}).items()
         ),
+        extensions={
+            name: ExtensionNote(one["for"], one["without"])
+            for name, one in annotations.get("extensions", {}).items()
+        },
     )
 
 

@@ -23,8 +23,11 @@ def test_json_holds_what_a_bump_brings(run: Command) -> None:
     values = {v["name"]: v["value"] for v in data["values"]}
     assert values["PJRT_Buffer_Type_F6E2M3FN"] == 32
     extensions = {e["name"]: e for e in data["extensions"]}
-    assert extensions["cross_host_transfers"]["new_version"] == 8
+    transfers = extensions["cross_host_transfers"]
+    assert (transfers["old_version"], transfers["new_version"]) == (5, 8)
+    assert transfers["structs"][0]["fields"][0] == {"since": "0.117", "decl": "size_t num_tasks"}
     assert extensions["host_allocator"]["what"] == "removed"
+    assert len(extensions["megascale"]["changes"]) > 20
     notes = {name for note in data["notes"] for name in note["about"]}
     assert {"PJRT_Memory", "PJRT_Error", "PJRT_Device_GetAttributes"} <= notes
     assert all(note["action"] for note in data["notes"])
@@ -44,6 +47,21 @@ def test_text_leads_with_what_a_plugin_must_do(run: Command) -> None:
         "  0.105 layout: PJRT_Memory, PJRT_Memory_FunctionTable",
     ]
     assert "To do: Begin the object with a pointer" in lines[5]
+
+
+def test_text_keeps_extensions_that_only_tpus_have_short(run: Command) -> None:
+    def rows(*options: str) -> list[str]:
+        lines = run("diff", "0.90", "0.117", *options).out.splitlines()
+        return [" ".join(line.split()) for line in lines[lines.index("Extensions") + 1 :]]
+
+    short, everything = rows(), rows("--all")
+    assert "megascale TPU plugins 35 changes, see --all" in short
+    assert not any(row.startswith("PJRT_Megascale") for row in short)
+    assert "PJRT_Megascale_RegisterErrorHandler_Args: type added" in everything
+    shardings = next(row for row in short if row.startswith("shardings"))
+    assert shardings.startswith("shardings any plugin new; without it frameworks read")
+    layouts = short.index("layouts any plugin version 3 became 4")
+    assert short[layouts + 1].startswith("PJRT_Layouts_Extension 72 → 80: ")
 
 
 def test_markdown_is_a_check_list_and_tables(run: Command) -> None:
