@@ -180,9 +180,10 @@ def _gaps_text(gaps: Gaps, api: str) -> Iterator[str]:
 
 def _tell(terminal: Terminal, u: Update) -> None:
     if u.merge.unmerged:
+        count = len(u.merge.unmerged)
         terminal.say(
-            f"\n{len(u.merge.unmerged)} files are unmerged. Edit them (or: git mergetool), git add "
-            "each, then make test and commit."
+            f"\n{count} file{' is' if count == 1 else 's are'} unmerged. Edit what is listed (or: "
+            "git mergetool), git add each,\nthen: make test, git add --all, git commit."
         )
     elif u.merge.written or u.merge.removed:
         terminal.say("\nLook at it with git diff, then: make test, git add --all, git commit.")

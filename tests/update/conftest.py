@@ -1,8 +1,11 @@
-"""The template with a history that the tests of updates share."""
+"""The templates with a history that the tests of updates share, and the command on them."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +13,12 @@ from pathlib import Path
 import pytest
 
 from pjrt_scaffold import _answers
+from tests.cli.conftest import Command, Run
 from tests.support.rendering import git
 from tests.update.histories import commit, generate, make_template, replace
 from tests.update.small import make_small_template
+
+__all__ = ["Command", "Rendered", "Run", "Small"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,25 @@ def small(_small: tuple[Path, Path], tmp_path: Path) -> Small:
     replace(mine.repository / _answers.FILE, str(template), str(mine.template))
     commit(mine.repository, "The template's place")
     return mine
+
+
+@pytest.fixture
+def run(small: Small, tmp_path: Path) -> Command:
+    """Run `pjrt-scaffold` in the small repository; the folder around it is printed as DIR."""
+
+    def call(*arguments: str) -> Run:
+        done = subprocess.run(
+            [sys.executable, "-m", "pjrt_scaffold", *arguments],
+            cwd=small.repository,
+            env={**os.environ, "COLUMNS": "100"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        out, err = (text.replace(str(tmp_path), "DIR") for text in (done.stdout, done.stderr))
+        return Run(out, err, done.returncode)
+
+    return call
 
 
 def copy(folder: Path, dest: Path) -> Path:

@@ -86,7 +86,7 @@ def replace(path: Path, old: str, new: str) -> None:
 
 def commit(folder: Path, message: str) -> None:
     git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", f"--message={message}")
+    git(folder, "commit", "--quiet", "--allow-empty", f"--message={message}")
 
 
 # ---- What owners do ----
