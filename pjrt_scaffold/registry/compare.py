@@ -8,6 +8,7 @@ from pjrt_scaffold.registry.diff import Change, diff
 from pjrt_scaffold.registry.model import Api, Enum, Function, Note, Registry, Struct, VersionNote
 
 _UNIMPLEMENTED, _NULL = "UNIMPLEMENTED", "null slot"
+_STOPGAP, _BENIGN = "success, a stopgap", "success, neutral values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class NewFunction:
     @property
     def is_gap(self) -> bool:
         """Whether the default lacks the function; else it answers what is true without it."""
-        return self.stub in (_UNIMPLEMENTED, _NULL)
+        return self.stub != _BENIGN
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def stub(note: Note | None) -> str:
     """What the generated default of a function answers, in words."""
     if note is None or note.default == "unimplemented":
         return _UNIMPLEMENTED
-    return {"null": _NULL, "success": "success, neutral values"}[note.default]
+    return {"null": _NULL, "success": _STOPGAP if note.stopgap else _BENIGN}[note.default]
 
 
 def new_function(f: Function, slot: int) -> NewFunction:

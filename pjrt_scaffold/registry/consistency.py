@@ -93,6 +93,8 @@ def _notes(api: Api) -> Iterator[str]:
             continue
         if note.level not in _LEVELS or note.default not in _DEFAULTS:
             yield f"{function.name}: level {note.level}, default {note.default} are not known words"
+        if note.stopgap and note.default != "success":
+            yield f"{function.name}: only a success can be a stopgap, not {note.default}"
         newest = {f.name for layout in struct.layouts for f in layout.fields}
         for name in note.requires:
             if name not in newest:

@@ -157,6 +157,7 @@ class Note:
 
     level: str = "optional"  # load, run, common, optional
     default: str = "unimplemented"  # unimplemented, null, success
+    stopgap: bool = False  # the success keeps frameworks going but is not true
     requires: tuple[str, ...] = ()  # members that must not be null
     error_is_fatal: bool = False  # the framework aborts on any error of it
     called: str = ""  # when frameworks call it

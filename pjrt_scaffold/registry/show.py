@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from pjrt_scaffold.errors import UsageError
+from pjrt_scaffold.registry.compare import stub
 from pjrt_scaffold.registry.load import load
 from pjrt_scaffold.registry.model import Callback, Enum, Field, Function, Registry, Struct
 
@@ -71,7 +72,7 @@ def _function(f: Function) -> str:
         lines.append(f"  slot {slot}" + (f" from 0.{since}" if len(f.slots.steps) > 1 else ""))
     if f.note is not None and f.note.called:
         fatal = "; any error aborts the framework" if f.note.error_is_fatal else ""
-        lines.append(f"  level {f.note.level}, default answer {f.note.default}{fatal}")
+        lines.append(f"  level {f.note.level}, default answer {stub(f.note)}{fatal}")
         lines.append(f"  called: {f.note.called}")
         lines.append(f"  without an implementation: {f.note.advice}")
     if f.note is not None and f.note.requires:

@@ -17,6 +17,7 @@ from pjrt_scaffold.registry import (
     unannotated,
     unexplained,
 )
+from pjrt_scaffold.registry.compare import new_function
 from pjrt_scaffold.registry.load import FOLDER, read
 
 
@@ -67,6 +68,32 @@ def test_annotations_name_only_what_exists(registry: Registry) -> None:
     annotations = read("annotations.json")
     assert set(annotations["functions"]) <= {f.name for f in registry.functions}
     assert set(annotations["structs"]) <= {s.name for s in registry.structs}
+
+
+def test_constants_that_count_as_answers(registry: Registry) -> None:
+    """A function is a gap unless its default is what a plugin without the feature should answer.
+
+    Whoever adds one says here why that is so; `stopgap` marks those that only keep going.
+    """
+    right = {
+        "PJRT_Plugin_Initialize": "nothing to initialise",
+        "PJRT_Plugin_Attributes": "none to tell",
+        "PJRT_Client_ProcessIndex": "one process, whose index is 0",
+        "PJRT_DeviceDescription_ProcessIndex": "one process, whose index is 0",
+        "PJRT_DeviceDescription_Attributes": "none to tell",
+        "PJRT_Device_IsAddressable": "one process, which reaches all devices",
+        "PJRT_Executable_SizeOfGeneratedCodeInBytes": "0 is not known",
+        "PJRT_Buffer_IsOnCpu": "what a host reads directly is the exception",
+        "PJRT_TopologyDescription_Attributes": "none to tell",
+        "PJRT_Client_UpdateGlobalProcessInfo": "one process, which knows of itself",
+        "PJRT_LoadedExecutable_GetDeviceAssignment": "empty: frameworks keep their own",
+        "PJRT_Device_CreateAsyncTrackingEvent": "no event: nothing is tracked",
+        "PJRT_AsyncTrackingEvent_Destroy": "there is none",
+        "PJRT_Error_ForEachPayload": "errors carry none",
+    }
+    newest = registry.at(registry.minors[-1])
+    functions = [new_function(f, slot) for slot, f in enumerate(newest.functions)]
+    assert {f.name for f in functions if not f.is_gap} == set(right)
 
 
 def test_index_lists_the_versions_newest_first(registry: Registry) -> None:

@@ -109,7 +109,7 @@ def test_show_describes_a_function_without_its_prefix(registry: Registry) -> Non
         "(PJRT_Client_UpdateGlobalProcessInfo_Args*)\n"
         "  since 0.73\n"
         "  slot 113\n"
-        "  level optional, default answer success; any error aborts the framework\n"
+        "  level optional, default answer success, neutral values; any error aborts the framework\n"
         "  called: multi-process jobs: background thread that watches the coordination service\n"
         "  without an implementation: success without work; an error aborts a distributed job\n"
         "  must not be null: client"
