@@ -76,7 +76,7 @@ Ints ParseDevices(TextCursor& in) {
   return Iota(sizes, permutation);
 }
 
-bool IsIota(const Ints& devices) {
+bool IsInOrder(const Ints& devices) {
   for (size_t i = 0; i < devices.size(); ++i)
     if (devices[i] != int64_t(i)) return false;
   return true;
@@ -115,7 +115,7 @@ backend::Result<Sharding> ParseGspmdSharding(std::string_view text, size_t rank)
     sharding.inlined_mesh.axes.emplace_back(axis, tiles[t]);
     if (t < rank) sharding.dims[t].axes.push_back({axis});
   }
-  if (!IsIota(devices)) sharding.inlined_mesh.device_ids = std::move(devices);
+  if (!IsInOrder(devices)) sharding.inlined_mesh.device_ids = std::move(devices);
   return sharding;
 }
 

@@ -111,12 +111,12 @@ void ExpandTopK(const Op& op, const TopK& asked, Block& block, Replacements& rep
   }
 }
 
-void Visit(Block& block, Replacements& replacements, std::vector<std::unique_ptr<Op>>& dead) {
+void ExpandIn(Block& block, Replacements& replacements, std::vector<std::unique_ptr<Op>>& dead) {
   std::vector<std::unique_ptr<Op>> ops = std::exchange(block.ops, {});
   block.ops.reserve(ops.size());
   for (auto& op : ops) {
     replacements.UpdateOperands(*op);
-    for (const auto& region : op->regions) Visit(*region, replacements, dead);
+    for (const auto& region : op->regions) ExpandIn(*region, replacements, dead);
     if (const TopK asked = ReadTopK(*op); asked.k >= 0) {
       ExpandTopK(*op, asked, block, replacements);
       dead.push_back(std::move(op));
@@ -131,7 +131,7 @@ void Visit(Block& block, Replacements& replacements, std::vector<std::unique_ptr
 void LegacyPass(Module& module) {
   Replacements replacements;
   std::vector<std::unique_ptr<Op>> dead;  // kept so that no new value gets the address of an old
-  for (const auto& function : module.functions) Visit(function->body, replacements, dead);
+  for (const auto& function : module.functions) ExpandIn(function->body, replacements, dead);
 }
 
 }  // namespace PJRT_PLUGIN_NS::program

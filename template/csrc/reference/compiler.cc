@@ -94,6 +94,20 @@ void WriteFile(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary).write(text.data(), std::streamsize(text.size()));
 }
 
+// A program that cannot be compiled is the one that somebody will want to look at.
+void Dump(const std::string& folder, std::string_view code,
+          const Result<std::shared_ptr<PlanExecutable>>& executable) {
+  static std::atomic<int> number{0};
+  char prefix[16];
+  std::snprintf(prefix, sizeof(prefix), "/%04d.", number.fetch_add(1));
+  const std::string path =
+      folder + prefix + (executable.ok() ? (*executable)->info().name : std::string("failed"));
+  WriteFile(path + ".program.mlirbc", code);
+  if (!executable.ok()) return WriteFile(path + ".error.txt", executable.status().message());
+  WriteFile(path + ".optimized.mlir", (*executable)->info().optimized_text);
+  WriteFile(path + ".plan.txt", ToString((*executable)->plan()));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<PlanExecutable>> CompileModule(program::Module& module,
@@ -109,7 +123,7 @@ Result<std::shared_ptr<PlanExecutable>> CompileModule(program::Module& module,
                                           std::move(serialized), runtime);
 }
 
-Result<std::shared_ptr<backend::Executable>> PlanCompiler::Compile(
+Result<std::shared_ptr<PlanExecutable>> PlanCompiler::MakeExecutable(
     const backend::Program& program, const backend::CompileOptions& options) {
   if (program.format != "mlir")
     return backend::Unimplemented("a program of format '" + std::string(program.format) +
@@ -128,19 +142,15 @@ Result<std::shared_ptr<backend::Executable>> PlanCompiler::Compile(
         std::to_string(partitioning.num_partitions) + " partitions, but there are " +
         std::to_string(runtime_->workers.size()) + " devices");
   auto serialized = std::make_shared<const std::string>(Serialize(partitioning, program.code));
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(
-      std::shared_ptr<PlanExecutable> executable,
-      CompileModule(*module, partitioning, std::move(serialized), runtime_));
-  if (!dump_.empty()) {
-    static std::atomic<int> number{0};
-    char prefix[16];
-    std::snprintf(prefix, sizeof(prefix), "/%04d.", number.fetch_add(1));
-    const std::string path = dump_ + prefix + executable->info().name;
-    WriteFile(path + ".program.mlirbc", program.code);
-    WriteFile(path + ".optimized.mlir", executable->info().optimized_text);
-    WriteFile(path + ".plan.txt", ToString(executable->plan()));
-  }
-  return std::shared_ptr<backend::Executable>(std::move(executable));
+  return CompileModule(*module, partitioning, std::move(serialized), runtime_);
+}
+
+Result<std::shared_ptr<backend::Executable>> PlanCompiler::Compile(
+    const backend::Program& program, const backend::CompileOptions& options) {
+  Result<std::shared_ptr<PlanExecutable>> executable = MakeExecutable(program, options);
+  if (!dump_.empty()) Dump(dump_, program.code, executable);
+  PJRT_PLUGIN_RETURN_IF_ERROR(executable.status());
+  return std::shared_ptr<backend::Executable>(std::move(*executable));
 }
 
 Result<std::shared_ptr<backend::Executable>> PlanCompiler::Deserialize(std::string_view bytes) {

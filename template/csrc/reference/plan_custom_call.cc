@@ -65,7 +65,7 @@ void MapHalf(const Math& math, DType dtype, const std::byte* in, std::byte* out,
   }
 }
 
-bool Has(const Math& math, DType dtype) {
+bool HasMath(const Math& math, DType dtype) {
   switch (dtype) {
     case DType::kF16:
     case DType::kBF16:
@@ -80,7 +80,7 @@ bool Has(const Math& math, DType dtype) {
   }
 }
 
-void Apply(const Math& math, DType dtype, const std::byte* in, std::byte* out, int64_t n) {
+void ApplyMath(const Math& math, DType dtype, const std::byte* in, std::byte* out, int64_t n) {
   switch (dtype) {
     case DType::kF32:
       return Map(math.f32, in, out, n);
@@ -103,8 +103,8 @@ Status LowerMath(PlanBuilder& b, const Op& op, const Math& math) {
   b.Emit(op, {.reads = {in.buffer}, .writes = {out.buffer}, .in_place = {{in.buffer, out.buffer}}},
          [=, &math, n = op.type().num_elements()](const Frame& frame) {
            frame.pool->ParallelFor(n, int64_t{1} << 12, [&](int64_t begin, int64_t end) {
-             Apply(math, dtype, in.At(frame) + begin * bytes, out.At(frame) + begin * bytes,
-                   end - begin);
+             ApplyMath(math, dtype, in.At(frame) + begin * bytes, out.At(frame) + begin * bytes,
+                       end - begin);
            });
            return Status();
          });
@@ -123,7 +123,7 @@ Status LowerCustomCall(PlanBuilder& b, const Op& op) {
     if (same_type && (target == "annotate_device_placement" || target == "LayoutConstraint"))
       return LowerIdentity(b, op);
     for (const Math& math : kMath)
-      if (same_type && target == math.target && Has(math, op.type().dtype))
+      if (same_type && target == math.target && HasMath(math, op.type().dtype))
         return LowerMath(b, op, math);
   }
   return PlanBuilder::Unsupported(op, "there is no custom call target '" + target + "'");
