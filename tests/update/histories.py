@@ -29,6 +29,7 @@ CHANGED = {
 PROBE = """\
 // Brought by v0.2.0.
 #include "generated/config.h"
+#include "generated/pjrt_c_api.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 int Probe() { return PJRT_API_MINOR; }

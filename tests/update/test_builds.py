@@ -1,0 +1,51 @@
+"""Updated repositories build without an edit, and their tests pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.generated.conftest import find_python, make
+from tests.support.rendering import git
+from tests.update.conftest import Rendered
+from tests.update.histories import commit, generate, own_backend, update, work_in
+from tests.update.test_histories import VERSIONS
+from tools import plugins
+
+# The oldest and the newest jaxlib that generated wheels declare, each with a Python that it has.
+JAXLIBS = {"0.10.2": "3.11", "0.12.0.1": "3.12"}
+
+
+@pytest.mark.slow
+def test_own_backend(repository: Path, rendered: Rendered) -> None:
+    """The owner's work and backend, across two releases of the template and to the newest API."""
+    owned = own_backend(work_in(repository), rendered("v0.3.0", backend="own"))
+    done = update(owned.path, api="latest", template="v0.3.0", data={"backend": "own"})
+    assert done.merge.unmerged == ()
+    make(owned.path, "test")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("backend", ["reference_cpu", "own"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_history(
+    version: str, backend: str, template: Path, rendered: Rendered, tmp_path: Path
+) -> None:
+    repository = generate(template, tmp_path / "repository", pjrt_api_version=version)
+    owned = work_in(repository)
+    if backend == "own":
+        owned = own_backend(owned, rendered("v0.3.0", backend="own"))
+    for ref in ("v0.2.0", "v0.3.0"):
+        done = update(owned.path, api="latest", template=ref, data={"backend": backend})
+        assert done.merge.unmerged == ()
+        commit(owned.path, "Update")
+    assert owned.lost() == []
+    for jaxlib, python in JAXLIBS.items():
+        interpreter = find_python(python)
+        if interpreter is None:
+            pytest.skip(f"there is no Python {python} for jaxlib {jaxlib}")
+        log = tmp_path / f"make test, jaxlib {jaxlib}.log"
+        options = [f"PYTHON={interpreter}", f"JAX=jax=={jaxlib} jaxlib=={jaxlib}"]
+        plugins.run(["make", "test", *options], log, cwd=owned.path)
+    assert git(owned.path, "status", "--porcelain") == ""
