@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.generated.conftest import find_python, make
+from tests.generated.conftest import make
 from tests.support.rendering import git
 from tests.update.conftest import Rendered
 from tests.update.histories import commit, generate, own_backend, update, work_in
@@ -42,10 +42,10 @@ def test_every_history(
         commit(owned.path, "Update")
     assert owned.lost() == []
     for jaxlib, python in JAXLIBS.items():
-        interpreter = find_python(python)
+        interpreter = plugins.find_python(python)
         if interpreter is None:
             pytest.skip(f"there is no Python {python} for jaxlib {jaxlib}")
         log = tmp_path / f"make test, jaxlib {jaxlib}.log"
-        options = [f"PYTHON={interpreter}", f"JAX=jax=={jaxlib} jaxlib=={jaxlib}"]
+        options = [f"PYTHON={interpreter}", f"JAX=jax=={jaxlib}"]
         plugins.run(["make", "test", *options], log, cwd=owned.path)
     assert git(owned.path, "status", "--porcelain") == ""
