@@ -145,6 +145,34 @@ TEST(Plan, DotOfTransposedOperands) {
             (Floats{1, 3, 5, 9, 2, 4, 6, 12}));
 }
 
+// The sum is converted, not the operands.
+TEST(Plan, DotComputesInTheWiderKind) {
+  const AttributeList attributes = {{"lhs_batching_dimensions", {Ints{}}},
+                                    {"rhs_batching_dimensions", {Ints{}}},
+                                    {"lhs_contracting_dimensions", {Ints{0}}},
+                                    {"rhs_contracting_dimensions", {Ints{0}}}};
+  auto dot = [&](DType operand, DType result) {
+    auto b = std::make_unique<Builder>(
+        std::vector<Type>{Type::Tensor(operand, {2}), Type::Tensor(operand, {2})});
+    b->Return({b->Add(OpCode::kDotGeneral, {b->argument(0), b->argument(1)},
+                      Type::Tensor(result, {}), attributes)});
+    return b;
+  };
+  EXPECT_EQ(Harness().One<int32_t>(dot(DType::kF32, DType::kS32)->module(),
+                                   {Bytes<float>({1.5, 2.5}), Bytes<float>({2, 2})}),
+            (Numbers{8}));
+  EXPECT_EQ(Harness().One<float>(dot(DType::kC64, DType::kF32)->module(),
+                                 {Bytes<float>({1, 2, 0, 0}), Bytes<float>({3, 4, 0, 0})}),
+            (Floats{-5}));
+  // Products of integers that only the result's type holds.
+  EXPECT_EQ(Harness().One<int32_t>(dot(DType::kS8, DType::kS32)->module(),
+                                   {Bytes<int8_t>({100, 100}), Bytes<int8_t>({100, -50})}),
+            (Numbers{5000}));
+  EXPECT_EQ(Harness().One<float>(dot(DType::kS32, DType::kF32)->module(),
+                                 {Bytes<int32_t>({1 << 20, 1}), Bytes<int32_t>({1 << 20, 1})}),
+            (Floats{1099511627776.0f + 1.0f}));
+}
+
 // (a, b) -> (b, a + 1), n times: the two carried values change places, so neither may be made in
 // place.
 TEST(Plan, LoopThatSwapsWhatItCarries) {
