@@ -9,7 +9,7 @@ WITH_CMAKE = command -v ctest >/dev/null || $(PY) -m pip install --quiet cmake; 
   PATH="$(abspath $(VENV))/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow test-api-versions test-registry \
+.PHONY: help demo test test-fast test-slow test-api-versions test-jaxlibs test-update test-registry \
   test-registry-nightly test-sanitizers lint format example docs \
   benchmark clean env
 
@@ -37,6 +37,12 @@ test-registry: env ## The registry against the headers in stable public wheels: 
 test-registry-nightly: env ## The same with nightly wheels, as long as they are to be had
 	$(PYTEST) -m nightly -rs tests/registry/test_wheels.py
 
+test-jaxlibs: env ## Run one plugin under every jaxlib since 0.4.38
+	$(PY) -m tools.jaxlibs
+
+test-update: env ## Build and test repositories that were updated, under two jaxlibs
+	$(PYTEST) -m long tests/update
+
 test-sanitizers: env ## Run the generated C++ tests under the sanitizers
 	$(WITH_CMAKE) $(PYTEST) -m long tests/generated/test_sanitizers.py
 
@@ -56,6 +62,7 @@ example: env ## Render examples/generated_cpu_plugin anew
 
 docs: env ## Write the generated parts of docs/ anew
 	$(PY) -m tools.answers_table
+	$(PY) -m tools.jaxlibs_table
 
 benchmark: env ## Measure the default plugin beside XLA's CPU plugin
 	$(PY) -m benchmarks.run
