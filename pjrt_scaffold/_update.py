@@ -339,5 +339,5 @@ def _require_independent(repository: _merge.Scratch, ours: _merge.Tree) -> None:
             f"These files still use the reference backend: {', '.join(sorted(using))}.",
             "With another backend csrc/reference goes, and they would not compile.",
             "Create your own driver in csrc/vendor/backend.cc first. A skeleton to begin with: "
-            "pjrt-scaffold new /tmp/skeleton --defaults -d backend=own",
+            "pjrt-scaffold new ../skeleton --defaults -d backend=own",
         )
