@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -121,14 +122,17 @@ def examine(library: Path, attributes_slot: int) -> PluginFacts:
             f"{library} is no PJRT plugin that this machine can load", facts["failure"]
         )
     if "minor" not in facts:
-        raise UsageError(f"{library} could not be read", f"GetPjrtApi {end}")
+        raise UsageError(
+            f"{library} could not be read", f"{facts.get('doing', 'starting Python')} {end}"
+        )
     if facts["major"] != 0:
         raise UsageError(
             f"{library} speaks API version {facts['major']}.{facts['minor']}",
             "every framework speaks 0.NN",
         )
-    attributes = facts.get("attributes", {"error": f"PJRT_Plugin_Attributes {end}"})
-    short = facts.get("attributes_of_24_bytes")
+    attributes = facts.get("attributes", {"error": f"it {end}"})
+    # Asked after the full size: no answer to it alone is a crash.
+    short = facts.get("attributes_of_24_bytes", {"error": end} if "attributes" in facts else None)
     stated = attributes.get("versions", {}).get("stablehlo_current_version")
     return PluginFacts(
         library=library,
@@ -144,6 +148,6 @@ def examine(library: Path, attributes_slot: int) -> PluginFacts:
 
 def _end(done: subprocess.CompletedProcess[bytes]) -> str:
     if done.returncode < 0:
-        return f"crashed with signal {-done.returncode}"
+        return f"crashed with {signal.Signals(-done.returncode).name}"
     last = done.stderr.decode(errors="replace").strip().splitlines()
     return f"ended with status {done.returncode}" + (f": {last[-1]}" if last else "")

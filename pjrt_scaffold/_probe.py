@@ -23,6 +23,7 @@ INT64_LIST = 2  # PJRT_NamedValue_kInt64List
 def main(library: str, attributes_slot: str, output: str) -> None:
     """Probe `library` step by step."""
     with open(output, "w", encoding="utf-8", buffering=1) as out:  # noqa: PTH123
+        _step(out, doing="loading it")
         try:
             get_api = ctypes.CDLL(library).GetPjrtApi
         except OSError as error:
@@ -31,11 +32,13 @@ def main(library: str, attributes_slot: str, output: str) -> None:
         except AttributeError:
             _step(out, failure="the library exports no GetPjrtApi")
             return
+        _step(out, doing="GetPjrtApi")
         get_api.restype = ctypes.c_void_p
         address = get_api()
         if not address:
             _step(out, failure="GetPjrtApi returned null")
             return
+        _step(out, doing="reading the table that GetPjrtApi returned")
         size = _read(address, ctypes.c_size_t)
         count = min(max(size - HEAD, 0) // 8, MOST_SLOTS)
         slots = [_read(address + HEAD + 8 * i, ctypes.c_size_t) for i in range(count)]

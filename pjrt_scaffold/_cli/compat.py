@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     help="A plugin's library, its folder, its distribution (mychip-pjrt) or its module "
     "(jax_plugins.mychip).",
 )
+@click.option(
+    "--all", "everything", is_flag=True, help="With --plugin: a line for each release, not a range."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_context
-def compat(context: click.Context, plugin: str | None, as_json: bool) -> None:
+def compat(context: click.Context, plugin: str | None, everything: bool, as_json: bool) -> None:
     """Show each jaxlib release with its API version and the StableHLO version that it sends.
 
     With --plugin: under which of them the plugin can work, and why not under the others. The
@@ -62,7 +66,7 @@ def compat(context: click.Context, plugin: str | None, as_json: bool) -> None:
         terminal.json({"plugin": _facts(facts), "releases": [_verdict(v) for v in verdicts]})
     else:
         terminal.say(_describe(facts))
-        terminal.result("\n".join(_table(verdicts)))
+        terminal.result("\n".join(_table(verdicts, everything)))
     if all(verdict.works == "no" for verdict in verdicts):
         context.exit(ExitStatus.FINDINGS)
 
@@ -129,9 +133,27 @@ def _dotted(version: tuple[int, ...] | None) -> str | None:
     return ".".join(map(str, version)) if version else None
 
 
-def _table(verdicts: list[Verdict]) -> list[str]:
+def _table(verdicts: list[Verdict], everything: bool) -> list[str]:
+    """The verdicts as a table; releases in a row with one verdict share a line."""
+    alike = (
+        [[v] for v in verdicts]
+        if everything
+        else [list(group) for _, group in groupby(verdicts, lambda v: (v.works, v.why))]
+    )
     rows = [("jaxlib", "API", "works", "StableHLO", "why")]
-    for v in verdicts:
-        why = "; ".join(v.why)
-        rows.append((v.release.version, f"0.{v.release.framework}", v.works, v.stablehlo, why))
+    for group in alike:
+        first, last = group[0], group[-1]
+        rows.append(
+            (
+                _span(first.release.version, last.release.version),
+                _span(f"0.{first.release.framework}", f"0.{last.release.framework}"),
+                first.works,
+                _span(first.stablehlo, last.stablehlo),
+                "; ".join(first.why),
+            )
+        )
     return [line.rstrip() for line in columns(rows).splitlines()]
+
+
+def _span(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"

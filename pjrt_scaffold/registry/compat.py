@@ -77,7 +77,7 @@ def _verdict(
 
 def _refusal(plugin: Plugin, release: Release, registry: Registry) -> list[str]:
     if release.min_plugin is None and plugin.minor != release.framework:
-        return [f"it takes plugins of exactly 0.{release.framework}, this one is 0.{plugin.minor}"]
+        return [f"it takes plugins of its own API version only, this one is 0.{plugin.minor}"]
     if release.min_plugin is not None and plugin.minor < release.min_plugin:
         return [f"it takes plugins from 0.{release.min_plugin} on, this one is 0.{plugin.minor}"]
     if plugin.minor < _OLDEST_TABLE:
