@@ -11,6 +11,7 @@ run writes tests/jaxlibs/results.json and the table in the docs.
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import json
 import shutil
@@ -77,8 +78,9 @@ class Plugin:
     digest: str
 
 
+@functools.cache
 def build_plugin(api: str) -> Plugin:
-    """The wheel for an API version, built unless there is one of these sources.
+    """The wheel for an API version, built unless there is one of these sources; once in a run.
 
     All versions share one build folder: between them only the C API layer is compiled anew.
     """
@@ -203,7 +205,8 @@ def run_programs(interpreter: Path, row: Row, log: Path) -> None:
                     row.passed.append(name)
                 else:
                     died = report["outcome"] == "started"
-                    row.failed[name] = "the process died" if died else report["error"]
+                    error = "the process died" if died else str(report["error"])
+                    row.failed[name] = error.replace(f"{plugins.ROOT}/", "")
             if not done:
                 row.failed |= dict.fromkeys(left, f"no program starts; see {log.name}")
                 return

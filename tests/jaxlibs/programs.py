@@ -43,7 +43,7 @@ def program(function: Callable[[], None]) -> Callable[[], None]:
     return function
 
 
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
+def numbers(*shape: int, seed: int = 0) -> Any:
     """Normally distributed float32 of this shape."""
     return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
@@ -101,7 +101,7 @@ DTYPES = (
 @program
 def transfer_every_dtype() -> None:
     for dtype in DTYPES:
-        host = np.arange(-3, 9).reshape(3, 4).astype(jnp.dtype(dtype))
+        host: Any = np.arange(-3, 9).reshape(3, 4).astype(jnp.dtype(dtype))
         device = jax.device_put(host)
         assert device.dtype == host.dtype
         same(device, host)
@@ -109,7 +109,7 @@ def transfer_every_dtype() -> None:
 
 @program
 def transfer_shapes_and_strides() -> None:
-    base = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    base: Any = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     views = [base.T, base[:, ::-1], base[::2, 1:], np.broadcast_to(base[0], (5, 3, 4))]
     for host in [*views, base[:0], np.float32(7), np.zeros((0, 3), np.int8)]:
         same(jax.device_put(host), host)
@@ -220,7 +220,7 @@ def run_matrix_products() -> None:
 
 @program
 def run_shapes() -> None:
-    x = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    x: Any = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
     same(jnp.transpose(x, (2, 0, 1)), x.transpose(2, 0, 1))
     same(jnp.pad(x, 1), np.pad(x, 1))
     same(jnp.concatenate([x, x], 1), np.concatenate([x, x], 1))
