@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from pjrt_scaffold.registry.model import Api, Field, Registry, Struct
+from pjrt_scaffold.registry.model import Api, Field, Registry, Struct, holes
 
 _C_TYPES = frozenset(
     {"PJRT_Api", "XLA_FFI_Api"}  # the call tables, which are kept as functions
@@ -20,7 +20,7 @@ _DEFAULTS = ("unimplemented", "null", "success")
 def problems(registry: Registry) -> list[str]:
     """Everything that is wrong, a sentence each; empty for a sound registry."""
     found = [f"0.{minor}: {p}" for minor in registry.minors for p in _version(registry.at(minor))]
-    return [*_holes(registry), *found]
+    return [*holes(registry.minors), *found]
 
 
 def unannotated(registry: Registry) -> list[str]:
@@ -46,12 +46,6 @@ def unexplained(registry: Registry) -> list[str]:
         for minor, name, what, related in _breaks(registry)
         if not told & {(minor, n) for n in (name, *related)}
     ]
-
-
-def _holes(registry: Registry) -> Iterator[str]:
-    for one, following in pairwise(registry.minors):
-        if following != one + 1:
-            yield f"0.{one + 1} is missing: 0.{following} comes after 0.{one}"
 
 
 def _version(api: Api) -> Iterator[str]:

@@ -11,13 +11,12 @@ from pjrt_scaffold.registry._merge import Json, empty, merge, to_text
 from pjrt_scaffold.registry._snapshot import FAMILIES, PJRT, Family, read_headers
 from pjrt_scaffold.registry.consistency import problems, unannotated, unexplained
 from pjrt_scaffold.registry.diff import Change, diff
-from pjrt_scaffold.registry.load import FOLDER, read
+from pjrt_scaffold.registry.load import FOLDER, RESTORE, model, read
 from pjrt_scaffold.registry.model import build
 from pjrt_scaffold.registry.sources import Source, opened
 
 # Versions that no plugin should be made for: 0.56 had another slot order for one day.
 _WITHDRAWN = (56,)
-_NO_NOTES: Json = {"functions": {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def import_headers(
     done: list[Imported] = []
     with opened(path) as sources:
         for source in sources:
-            data, imported = _merged(_data(source.family, folder), source, partial, folder)
+            data, imported = _merged(_sound(source.family, folder), source, partial, folder)
             texts[source.family.data] = to_text(data)
             if source.family is PJRT:
                 texts["index.json"] = _index(folder, data["minors"], default)
@@ -102,12 +101,29 @@ def _data(family: Family, folder: Path) -> Json:
     return data
 
 
+def _sound(family: Family, folder: Path) -> Json:
+    """The data to add to, of which nothing must be wrong.
+
+    Raises:
+        UsageError: somebody edited it.
+    """
+    data = _data(family, folder)
+    path = folder / family.data
+    if data["minors"] and (wrong := problems(model(data, _notes(family, folder), path))):
+        raise UsageError(f"{path} does not fit together", "\n".join(wrong[:10]), RESTORE)
+    return data
+
+
+def _notes(family: Family, folder: Path) -> Json:
+    notes: Json = read("annotations.json", folder) if family is PJRT else {"functions": {}}
+    return notes
+
+
 def _merged(data: Json, source: Source, partial: bool, folder: Path) -> tuple[Json, Imported]:
     family = source.family
     snapshot = read_headers(source.root, family)
     merged = merge(data, snapshot, partial=partial or source.partial)
-    notes = read("annotations.json", folder) if family is PJRT else _NO_NOTES
-    registry = build(merged, notes)
+    registry = build(merged, _notes(family, folder))
     if wrong := problems(registry):
         raise UsageError(
             f"The header of 0.{snapshot['minor']} does not fit the registry",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 Json = Mapping[str, Any]
@@ -359,6 +360,15 @@ def build(abi: Json, annotations: Json) -> Registry:
             for name, one in annotations.get("extensions", {}).items()
         },
     )
+
+
+def holes(minors: Iterable[int]) -> list[str]:
+    """The versions that are missing from ascending ones, a sentence each."""
+    return [
+        f"0.{one + 1} is missing: 0.{following} comes after 0.{one}"
+        for one, following in pairwise(minors)
+        if following != one + 1
+    ]
 
 
 def _common(item: Json) -> dict[str, Any]:

@@ -181,6 +181,76 @@ def test_header_of_another_library_is_refused(tmp_path: Path, folder: Path) -> N
         import_headers(other, folder=folder)
 
 
+def copy_of_the_registry(folder: Path) -> Path:
+    for path in FOLDER.glob("*.json"):
+        shutil.copy(path, folder)
+    return folder
+
+
+EDITS = {
+    "a version cut out": ("[54,55,", "[54,", "has holes.*0.55 is missing: 0.56 comes after 0.54"),
+    "a comma lost": ('"major": 0,', '"major": 0', "is no JSON.*Expecting ',' delimiter: line 4"),
+    "a key lost": ('"offset":16,', "", "does not have the form of its schema.*KeyError: 'offset'"),
+    "another offset": ('"offset":16,', '"offset":1,', "does not fit together.*next overlaps type"),
+    "another slot": ("[[54,3]]", "[[54,2]]", "does not fit together.*holes or doubles"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_data_that_somebody_edited_is_refused(tmp_path: Path, folder: Path, edit: str) -> None:
+    for path in FOLDER.glob("*.json"):
+        shutil.copy(path, folder)
+    old, new, message = EDITS[edit]
+    abi = folder / "abi.json"
+    edited = abi.read_text().replace(old, new, 1)
+    assert edited != abi.read_text()
+    abi.write_text(edited)
+    expected = f"(?s)abi.json {message}.*git restore gives it back"
+    with pytest.raises(UsageError, match=expected):
+        import_headers(tree(tmp_path / "a", OLD | {"minor": 118}), folder=folder)
+    assert abi.read_text() == edited
+    if "fit together" not in message:
+        with pytest.raises(UsageError, match=expected):
+            load(folder)
+
+
+HALVES = {
+    "inside a struct": ("size_t struct_size; const", r"pjrt_c_api\.h line \d+: expected"),
+    "between structs": ("typedef struct PJRT_Api {", r"pjrt_c_api\.h (line|defines no)"),
+    "before the version": ("#define PJRT_API_MINOR", "defines no PJRT_API_MINOR|line"),
+    "at the start": ("#include <stddef.h>", "defines no PJRT_API_MAJOR"),
+}
+
+
+@pytest.mark.parametrize("where", HALVES)
+def test_truncated_header_is_refused(tmp_path: Path, folder: Path, where: str) -> None:
+    mark, message = HALVES[where]
+    root = tree(tmp_path / "a", OLD)
+    header = root / "xla" / "pjrt" / "c" / "pjrt_c_api.h"
+    text = header.read_text()
+    header.write_text(text[: text.index(mark) + (len(mark) if where == "inside a struct" else 0)])
+    with pytest.raises(UsageError, match=message):
+        import_headers(root, folder=folder)
+    assert not (folder / "abi.json").exists()
+
+
+def test_wheel_without_headers_and_broken_wheel_are_refused(tmp_path: Path, folder: Path) -> None:
+    empty, broken = tmp_path / "empty-1-py3-none-any.whl", tmp_path / "broken-1-py3-none-any.whl"
+    with zipfile.ZipFile(empty, "w") as archive:
+        archive.writestr("a_plugin/include/zlib.h", "#define ZLIB_VERSION 1\n")
+    broken.write_bytes(empty.read_bytes()[:40])
+    for wheel, message in ((empty, "holds no xla/pjrt/c/pjrt_c_api"), (broken, "is no wheel")):
+        with pytest.raises(UsageError, match=message):
+            import_headers(wheel, folder=folder)
+    assert not (folder / "abi.json").exists()
+
+
+def test_unknown_default_version_is_refused(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"0\.999 cannot be the default version"):
+        import_headers(tree(tmp_path / "a", OLD), folder=folder, default="0.999")
+    assert not (folder / "abi.json").exists()
+
+
 def test_version_after_a_hole_is_refused(tmp_path: Path, folder: Path) -> None:
     import_headers(tree(tmp_path / "a", OLD), folder=folder)
     before = (folder / "abi.json").read_text()
