@@ -75,14 +75,16 @@ TEST(ThrowingCallback, OfUserData) {
   static int destroyed;
   destroyed = 0;
   PJRT_Memory* memory = client.memory(0, "device");
-  for (const char* key : {"one", "two"}) {
+  const char one = '1', two = '2';
+  for (const char* key : {&one, &one, &two}) {  // the second takes the place of the first
     memory->vtable->set_user_data(memory, key, nullptr, [](void*) {
       ++destroyed;
       throw std::runtime_error("a callback threw");
     });
   }
+  EXPECT_EQ(destroyed, 1);
   client.Destroy();
-  EXPECT_EQ(destroyed, 2);
+  EXPECT_EQ(destroyed, 3);
   EXPECT_EQ(Fake::LiveDrivers(), 0);
 }
 #endif

@@ -22,7 +22,10 @@ constexpr PJRT_Memory_FunctionTable MakeMemoryTable() {
   };
   table.set_user_data = [](PJRT_Memory* memory, const void* key, void* data,
                            void (*destroy)(void*)) {
-    FromC(memory)->SetUserData(key, data, destroy);
+    try {
+      FromC(memory)->SetUserData(key, data, destroy);
+    } catch (...) {  // no memory for it, or the framework's own `destroy` threw: nobody to tell
+    }
   };
   return table;
 }
