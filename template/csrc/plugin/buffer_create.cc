@@ -168,25 +168,6 @@ Result<Created> FromHost(HostBuffer host) {
   return Make(host, std::move(block), std::move(copied), Completion());
 }
 
-// A block of somebody else's memory that calls back when it is no longer used.
-struct ViewArgs {
-  void* address;
-  void (*on_delete)(void* address, void* user_arg);
-  void* user_arg;
-};
-
-Block CallWhenFreed(Block block, ViewArgs view) {
-  backend::Allocation* address = block.get();
-  return Block(address, [block = std::move(block), view](backend::Allocation*) mutable {
-    block.reset();
-    if (view.on_delete == nullptr) return;
-    try {
-      view.on_delete(view.address, view.user_arg);
-    } catch (...) {  // whoever lets go of a buffer last cannot help
-    }
-  });
-}
-
 }  // namespace
 
 PJRT_Error* Layer::Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* args) {
@@ -216,11 +197,16 @@ PJRT_Error* Layer::Client_CreateViewOfDeviceBuffer(
       CheckPointer(args->device_buffer_ptr, shape.byte_size(), "device_buffer_ptr", kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       Block block, place.memory->impl->Wrap(args->device_buffer_ptr, shape.byte_size()));
-  const ViewArgs view = {args->device_buffer_ptr, args->on_delete_callback,
-                         args->on_delete_callback_arg};
+  auto [freed, promise] = backend::MakeCompletion();
+  if (args->on_delete_callback != nullptr) {
+    freed.OnReady(
+        [address = args->device_buffer_ptr, callback = args->on_delete_callback,
+         user_arg = args->on_delete_callback_arg](const Status&) { callback(address, user_arg); });
+  }
   args->buffer =
       ToC(new Buffer(client->shared_from_this(), place.device, place.memory, std::move(shape),
-                     CallWhenFreed(std::move(block), view), Completion(), /*donatable=*/false));
+                     NotifyWhenFreed(std::move(block), std::move(promise)), Completion(),
+                     /*donatable=*/false));
   return nullptr;
 }
 

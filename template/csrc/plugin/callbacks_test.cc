@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "generated/features.h"
 #include "plugin/error.h"
@@ -66,6 +67,40 @@ TEST(ThrowingCallback, OfAView) {
   DestroyBuffer(args.buffer);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(Fake::LiveBlocks(), 0);
+}
+
+// A view may be let go of by a worker of the backend, for which the driver's destructor waits, and
+// its callback may destroy the last buffer of the client.
+TEST(Callback, OfAViewMayLetGoOfTheClient) {
+  Fake::Reset({.can_wrap = true, .manual = true});
+  TestClient client;
+  float data = 1;
+  PJRT_Buffer* last = client.Put<float>({1, 2}, {2});
+  Fake::RunQueued();
+  auto args = Make<PJRT_Client_CreateViewOfDeviceBuffer_Args>();
+  args.client = client.client;
+  args.device_buffer_ptr = &data;
+  args.element_type = PJRT_Buffer_Type_F32;
+  args.device = client.device(0);
+  args.on_delete_callback_arg = last;
+  args.on_delete_callback = [](void*, void* last) {
+    DestroyBuffer(static_cast<PJRT_Buffer*>(last));
+  };
+  EXPECT_EQ(Text(Api().PJRT_Client_CreateViewOfDeviceBuffer(&args)), "");
+  float out = 0;
+  auto copy = Make<PJRT_Buffer_ToHostBuffer_Args>();
+  copy.src = args.buffer;
+  copy.dst = &out;
+  copy.dst_size = sizeof(out);
+  EXPECT_EQ(Text(Api().PJRT_Buffer_ToHostBuffer(&copy)), "");
+  DestroyEvent(copy.event);
+  DestroyBuffer(args.buffer);
+  client.Destroy();
+  const std::thread::id here = std::this_thread::get_id();
+  Fake::RunQueued();  // this thread is the backend's now
+  while (Fake::LiveDrivers() != 0) std::this_thread::yield();
+  EXPECT_TRUE(Fake::LastDriverThread() != here);
+  EXPECT_EQ(out, 1.0f);
 }
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Memory_FunctionTable
