@@ -16,6 +16,7 @@ Usage: pjrt-scaffold [OPTIONS] COMMAND [ARGS]...
     pjrt-scaffold doctor                       what is installed, what is missing
     pjrt-scaffold new mychip-pjrt              asks the questions, then renders
     pjrt-scaffold new mychip-pjrt --defaults   the working CPU plugin, no questions
+    pjrt-scaffold update --api latest          in a plugin's repository: follow the PJRT API
     pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
     pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
     pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
@@ -32,6 +33,8 @@ Commands:
   doctor    Show which tools are there and how to get those that are missing.
   new       Render a new plugin repository.
   registry  Look into the PJRT C API as data; import a new version.
+  sync      Write the generated folders anew, or check them.
+  update    Bring this repository to a newer template or API version.
 
   Exit status: 0 good, 1 findings, 2 wrong usage or something missing on this machine.
 """
@@ -45,7 +48,9 @@ def test_version(run: Command) -> None:
     assert run("--version") == Run(f"pjrt-scaffold {pjrt_scaffold.__version__}\n", "", 0)
 
 
-@pytest.mark.parametrize("command", [["new"], ["registry"], ["doctor"], ["registry", "import"]])
+@pytest.mark.parametrize(
+    "command", [["new"], ["registry"], ["doctor"], ["registry", "import"], ["update"], ["sync"]]
+)
 def test_every_command_has_help(command: list[str], run: Command) -> None:
     result = run(*command, "--help")
     assert result.out.startswith(f"Usage: pjrt-scaffold {' '.join(command)} ")
