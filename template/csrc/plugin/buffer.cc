@@ -1,5 +1,6 @@
 #include "plugin/buffer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -10,11 +11,16 @@
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
-// Finished readings are dropped from the list when it has grown to this.
+// Finished readings are dropped from the list when it would grow beyond its memory, the first time
+// at this size: looking at all of them costs no more than growing does.
 constexpr size_t kManyUses = 8;
 
-void DropFinished(std::vector<Completion>* uses) {
-  std::erase_if(*uses, [](const Completion& use) { return use.IsReady(); });
+void Append(Completion use, std::vector<Completion>* uses) {
+  if (uses->size() == uses->capacity()) {
+    std::erase_if(*uses, [](const Completion& one) { return one.IsReady(); });
+    uses->reserve(std::max(kManyUses, 2 * uses->size()));
+  }
+  uses->push_back(std::move(use));
 }
 
 }  // namespace
@@ -31,8 +37,7 @@ void Buffer::Use::End(const Completion& done) {
   Buffer* buffer = std::exchange(buffer_, nullptr);
   if (!done.IsReady()) {
     std::lock_guard lock(buffer->mutex_);
-    if (buffer->uses_.size() >= kManyUses) DropFinished(&buffer->uses_);
-    buffer->uses_.push_back(done);
+    Append(done, &buffer->uses_);
   }
   buffer->starting_uses_.fetch_sub(1, std::memory_order_release);
 }
