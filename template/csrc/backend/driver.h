@@ -6,6 +6,7 @@
 // csrc/vendor/backend.cc defines them.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,6 +28,14 @@ namespace PJRT_PLUGIN_NS::backend {
 struct KeyValueStore {
   std::function<Status(std::string_view key, std::string_view value)> put;
   std::function<Result<std::string>(std::string_view key, int timeout_ms)> get;
+};
+
+// What the framework knows of one process of the job.
+struct ProcessInfo {
+  int index = 0;
+  uint64_t incarnation = 0;  // another number when the process has been started anew
+  bool connected = false;
+  Status error;  // why a process failed; OK in one that did not
 };
 
 // Devices to compile for, which need not be there: a topology without a client.
@@ -75,6 +84,9 @@ class Driver {
     (void)address;
     return Unimplemented("the devices of this backend do not access host memory directly");
   }
+  // News of the job's processes, on a thread of the framework. Work that waits for a process that
+  // is gone, or has been started anew, may be failed.
+  virtual void UpdateProcesses(std::span<const ProcessInfo> processes) { (void)processes; }
 };
 
 // ---- Defined by csrc/vendor/backend.cc ----

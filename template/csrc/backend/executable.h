@@ -14,6 +14,7 @@
 #include "backend/attribute.h"
 #include "backend/completion.h"
 #include "backend/device.h"
+#include "backend/host_transfers.h"
 #include "backend/shape.h"
 #include "generated/config.h"
 
@@ -78,6 +79,8 @@ struct Launch {
   int partition = 0;
   std::span<const Argument> arguments;  // one a parameter
   std::span<const Completion> after;    // inputs ready, and donated blocks no longer read by others
+  // For the program's host sends and receives; null when the caller takes and gives nothing.
+  std::shared_ptr<HostTransfers> host = nullptr;
 };
 
 struct LaunchResult {

@@ -11,6 +11,7 @@
 
 #include "plugin/buffer.h"
 #include "plugin/executable.h"
+#include "plugin/host_callbacks.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
 
@@ -202,10 +203,12 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckLists(args.output_lists, devices, program.info().outputs.size(),
                                          "output_lists", name, " has outputs"));
   if (args.options == nullptr) return Status();
-  if (args.options->num_send_ops != 0 || args.options->num_recv_ops != 0) {
-    return Unimplemented(std::string(kFunction) +
-                         ": send and receive callbacks are not supported by this plugin");
-  }
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckLists(args.options->send_callbacks, devices,
+                                         args.options->num_send_ops, "send_callbacks", name,
+                                         " is run with num_send_ops"));
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckLists(args.options->recv_callbacks, devices,
+                                         args.options->num_recv_ops, "recv_callbacks", name,
+                                         " is run with num_recv_ops"));
   return CheckPointer(args.options->non_donatable_input_indices,
                       args.options->num_non_donatable_input_indices * sizeof(int64_t),
                       "non_donatable_input_indices", kFunction);
@@ -244,8 +247,12 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
     }
     return Status();
   }
-  Result<std::vector<backend::LaunchResult>> launched =
-      program.impl->Execute(inputs.Launches(seats), options);
+  std::vector<backend::Launch> launches = inputs.Launches(seats);
+  const bool calls_back = HasHostCallbacks(args.options);
+  for (size_t d = 0; d < seats.size() && calls_back; ++d) {
+    launches[d].host = std::make_shared<HostCallbacks>(*args.options, d);
+  }
+  Result<std::vector<backend::LaunchResult>> launched = program.impl->Execute(launches, options);
   if (!launched.ok()) return launched.status().Annotated(program.info().name);
   std::vector<backend::LaunchResult>& results = *launched;
   const bool complete = results.size() == seats.size() &&
@@ -263,7 +270,10 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
                     std::to_string(program.info().outputs.size()) + " outputs each");
   }
   for (size_t d = 0; d < seats.size(); ++d) {
-    const Completion ready = seats[d].device->running.Watch(options.launch_id, results[d].done);
+    // Callers keep their callbacks until the event is ready: it must not be before the work ends.
+    const Completion ready =
+        calls_back ? results[d].done
+                   : seats[d].device->running.Watch(options.launch_id, results[d].done);
     ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), ready);
   }
   return Status();

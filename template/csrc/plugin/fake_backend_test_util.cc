@@ -29,6 +29,7 @@ struct State {
   FakeConfig config;
   std::mutex mutex;
   std::deque<std::function<void()>> queue;
+  std::vector<backend::ProcessInfo> processes;
   std::thread::id last_driver_thread;  // written before `drivers`
   std::atomic<int> drivers{0}, blocks{0}, executables{0}, launches{0}, reused{0}, mapped{0},
       cleared{0};
@@ -196,6 +197,7 @@ class FakeExecutable final : public backend::Executable,
     struct Part {
       std::vector<backend::Argument> arguments;
       Block output;
+      std::shared_ptr<backend::HostTransfers> host = nullptr;
     };
     auto parts = std::make_shared<std::vector<Part>>();
     std::vector<Completion> after;
@@ -210,9 +212,18 @@ class FakeExecutable final : public backend::Executable,
         if (!block.ok()) return block.status();
         part.output = *std::move(block);
       }
+      part.host = launch.host;
       results.push_back({{kind_ == "hollow" ? nullptr : part.output}, Completion()});
       parts->push_back(std::move(part));
       after.insert(after.end(), launch.after.begin(), launch.after.end());
+    }
+    if (kind_ == "echo") {
+      const Completion inputs = RunAfter(after, [] { return Status(); });
+      for (size_t i = 0; i < parts->size(); ++i) {
+        const Part& part = (*parts)[i];
+        results[i].done = Echo(inputs, part.arguments[0].block, part.output, part.host);
+      }
+      return results;
     }
     const Completion done = RunAfter(after, [this, self = shared_from_this(), parts] {
       if (kind_ == "late") return backend::Internal("it broke while running");
@@ -239,6 +250,33 @@ class FakeExecutable final : public backend::Executable,
   }
 
  private:
+  static Completion Echo(const Completion& inputs, const Block& from, const Block& to,
+                         const std::shared_ptr<backend::HostTransfers>& host) {
+    auto [done, promise] = backend::MakeCompletion();
+    inputs.OnReady(
+        [from, to, host,
+         promise = std::make_shared<backend::Promise>(std::move(promise))](const Status& ready) {
+          if (!ready.ok() || host == nullptr) {
+            promise->Set(ready.ok() ? backend::FailedPrecondition("echo wants callbacks") : ready);
+            return;
+          }
+          if (Status sent = host->Send(1, from->address(), from->bytes()); !sent.ok()) {
+            promise->Set(sent);
+            return;
+          }
+          auto write = [to](const void* data, size_t offset, size_t bytes) {
+            return RunAfter({}, [=] {
+              std::memcpy(static_cast<std::byte*>(to->address()) + offset, data, bytes);
+              return Status();
+            });
+          };
+          host->Receive(2, to->bytes(), write).OnReady([promise, to, host](const Status& received) {
+            promise->Set(received);
+          });
+        });
+    return done;
+  }
+
   static std::vector<int64_t> DimsOf(std::string_view kind) {
     if (kind == "add") return {};
     if (kind == "psum") return {2};
@@ -293,6 +331,9 @@ class FakeDriver final : public backend::Driver {
     ++state().mapped;
     return Status();
   }
+  void UpdateProcesses(std::span<const backend::ProcessInfo> processes) override {
+    state().processes.assign(processes.begin(), processes.end());
+  }
   Status UnmapHostMemory(void*) override {
     --state().mapped;
     return Status();
@@ -312,6 +353,7 @@ void Fake::Reset(FakeConfig config) {
   state().config = config;
   state().launches = 0;
   state().cleared = 0;
+  state().processes.clear();
 }
 
 void Fake::RunQueued() {
@@ -334,6 +376,7 @@ std::thread::id Fake::LastDriverThread() { return state().last_driver_thread; }
 int Fake::Launches() { return state().launches; }
 int Fake::BlocksReused() { return state().reused; }
 int Fake::Mapped() { return state().mapped; }
+std::vector<backend::ProcessInfo> Fake::Processes() { return state().processes; }
 int Fake::StatsCleared() { return state().cleared; }
 
 const PJRT_Api& Api() {
@@ -485,7 +528,7 @@ bool IsDeleted(PJRT_Buffer* buffer) {
 
 Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buffer*>> arguments,
             size_t num_outputs, std::vector<int64_t> not_donatable, PJRT_Device* execute_device,
-            int launch_id) {
+            PJRT_ExecuteOptions options) {
   Run run;
   std::vector<PJRT_Buffer* const*> lists;
   std::vector<PJRT_Buffer**> outputs;
@@ -495,10 +538,8 @@ Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buff
     lists.push_back(arguments[d].data());
     outputs.push_back(run.outputs[d].data());
   }
-  auto options = Make<PJRT_ExecuteOptions>();
   options.non_donatable_input_indices = not_donatable.data();
   options.num_non_donatable_input_indices = not_donatable.size();
-  options.launch_id = launch_id;
   auto args = Make<PJRT_LoadedExecutable_Execute_Args>();
   args.executable = executable;
   args.options = &options;

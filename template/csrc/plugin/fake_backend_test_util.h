@@ -12,7 +12,8 @@
 // Programs are words: "inc" adds one to a float[4] and takes donations; "add" adds two float
 // scalars; "psum" adds to each device's float[2] the sum over all devices; "ones" makes a float[4]
 // of nothing; "empty" gives back a float[0]; "late" fails when it runs; "refuse" fails to launch,
-// "throw" throws there, and "hollow" launches but forgets its output.
+// "throw" throws there, and "hollow" launches but forgets its output; "echo" sends a float[4] to
+// the host on channel 1 and gives what comes back on channel 2.
 
 #include <algorithm>
 #include <cstddef>
@@ -55,6 +56,8 @@ class Fake {
   // Ranges of host memory that are mapped.
   static int Mapped();
   static int StatsCleared();
+  // What the last driver was told.
+  static std::vector<backend::ProcessInfo> Processes();
 };
 
 // The call table over plugin::Layer, without a vendor's overrides.
@@ -133,7 +136,8 @@ struct Run {
 };
 Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buffer*>> arguments,
             size_t num_outputs = 1, std::vector<int64_t> not_donatable = {},
-            PJRT_Device* execute_device = nullptr, int launch_id = 0);
+            PJRT_Device* execute_device = nullptr,
+            PJRT_ExecuteOptions options = Make<PJRT_ExecuteOptions>());
 void Destroy(const Run& run);
 void DestroyLoaded(PJRT_LoadedExecutable* executable);
 

@@ -46,6 +46,7 @@ enum class Tag : uint64_t {
   kExecuteContext,
   kTransferManager,
   kAliasFulfillment,
+  kCopyToDeviceStream,
   kLayout,
 };
 

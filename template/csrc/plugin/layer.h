@@ -105,6 +105,11 @@ struct Layer : generated::Defaults {
   PJRT_LAYER(Device_PoisonExecution);
 #endif
 
+  // process_info.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_UpdateGlobalProcessInfo
+  PJRT_LAYER(Client_UpdateGlobalProcessInfo);
+#endif
+
   // mapped_memory.cc
 #if PJRT_SCAFFOLD_HAS_PJRT_Client_DmaMap
   PJRT_LAYER(Client_DmaMap);
@@ -232,6 +237,13 @@ struct Layer : generated::Defaults {
 #if PJRT_SCAFFOLD_HAS_PJRT_Client_Load
   PJRT_LAYER(Client_Load);
 #endif
+
+  // copy_to_device_stream.cc
+  PJRT_LAYER(CopyToDeviceStream_Destroy);
+  PJRT_LAYER(CopyToDeviceStream_AddChunk);
+  PJRT_LAYER(CopyToDeviceStream_TotalBytes);
+  PJRT_LAYER(CopyToDeviceStream_GranuleSize);
+  PJRT_LAYER(CopyToDeviceStream_CurrentBytes);
 
   // execute.cc
   PJRT_LAYER(LoadedExecutable_Execute);

@@ -1,6 +1,7 @@
 // PJRT_Device_PoisonExecution: an execution that runs is failed from outside.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generated/features.h"
@@ -49,8 +50,10 @@ struct Fixture {
     DestroyBuffer(y);
     DestroyLoaded(inc);
   }
-  Run Launch(PJRT_Buffer* buffer, int launch_id) {
-    return Execute(inc, {{buffer}}, 1, {}, nullptr, launch_id);
+  Run Launch(PJRT_Buffer* buffer, int launch_id, std::vector<int64_t> not_donatable = {}) {
+    auto options = Make<PJRT_ExecuteOptions>();
+    options.launch_id = launch_id;
+    return Execute(inc, {{buffer}}, 1, std::move(not_donatable), nullptr, options);
   }
   TestClient client;
   PJRT_Buffer* x = nullptr;
@@ -108,7 +111,7 @@ TEST(PoisonExecution, WantsAFailure) {
 // The execution still reads its argument: a launch that this is donated to writes only afterwards.
 TEST(PoisonExecution, TheWorkIsStillWaitedForByThoseWhoWrite) {
   Fixture f;
-  Run reading = Execute(f.inc, {{f.x}}, 1, {0}, nullptr, 7);  // 0 is not donatable here
+  Run reading = f.Launch(f.x, 7, {0});  // argument 0 is not donatable here
   EXPECT_EQ(Poison(f.client.device(0), 7), "true");
   Run writing = f.Launch(f.x, 8);
   EXPECT_EQ(Fake::BlocksReused(), 1);
