@@ -3,15 +3,14 @@
     api = load().at(112)
     text = show("PJRT_Client_Create_Args")
 
-Files: `abi.json` is written only by `import_headers`; `annotations.json` by people; `jaxlib.json`
-says which jaxlib speaks which version; `index.json` lists the versions for copier. Of the
-templates, `api.json.jinja` computes the API at the chosen version and `declare.jinja` writes C
-declarations.
+Files: `abi.json` is written only by the import; `annotations.json` by people; `jaxlib.json` says
+which jaxlib speaks which version; `index.json` lists the versions for copier. Of the templates,
+`api.json.jinja` computes the API at the chosen version and `declare.jinja` writes C declarations.
+
+`importer` and `consistency`, which write and check the data, are loaded only by who does that.
 """
 
-from pjrt_scaffold.registry.consistency import problems, stray_notes, unannotated, unexplained
 from pjrt_scaffold.registry.diff import Change, diff
-from pjrt_scaffold.registry.importer import Imported, import_headers, reimport
 from pjrt_scaffold.registry.load import load, load_ffi
 from pjrt_scaffold.registry.model import Api, Registry, UnknownVersionError
 from pjrt_scaffold.registry.show import names, show
@@ -19,18 +18,11 @@ from pjrt_scaffold.registry.show import names, show
 __all__ = [
     "Api",
     "Change",
-    "Imported",
     "Registry",
     "UnknownVersionError",
     "diff",
-    "import_headers",
     "load",
     "load_ffi",
     "names",
-    "problems",
-    "reimport",
     "show",
-    "stray_notes",
-    "unannotated",
-    "unexplained",
 ]

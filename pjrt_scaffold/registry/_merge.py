@@ -77,8 +77,7 @@ def _prepare(snapshot: Json, data: Json) -> Json:
     table = next(s for s in snapshot["structs"] if s["name"] in ("PJRT_Api", "XLA_FFI_Api"))
     snapshot["structs"].remove(table)
     _history(data["api_struct_size"], snapshot["minor"], table["struct_size"])
-    types = {f["name"] for f in snapshot["functions"]}
-    slots = [f["name"] for f in table["fields"] if f["type"] in types]
+    slots = _slots(table, {f["name"] for f in snapshot["functions"]})
     for function in snapshot["functions"]:
         if function["name"] in slots:
             function["slot"] = slots.index(function["name"])
@@ -87,6 +86,26 @@ def _prepare(snapshot: Json, data: Json) -> Json:
         {"name": n, "header": header_of[n], "value": v} for n, v in snapshot["constants"].items()
     ]
     return snapshot
+
+
+def _slots(table: Json, functions: set[str]) -> list[str]:
+    """The functions of the call table in its order; nothing else may stand among them.
+
+    Raises:
+        UsageError: a member is no function that the header declares under a name.
+    """
+    slots: list[str] = []
+    for field in table["fields"]:
+        # `PJRT_X* PJRT_X`, or the pointer written out under the name of the function.
+        name = field["name"] if field.get("type") == "function" else field.get("type")
+        if name in functions:
+            slots.append(name)
+        elif slots or field.get("type") == "function":
+            raise UsageError(
+                f"{table['name']}.{field['name']} is no function that the header declares",
+                "the call table holds functions only, each with a type of its own name",
+            )
+    return slots
 
 
 def _header_of(constant: str, snapshot: Json) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pjrt_scaffold.registry.diff import Change, diff
+from pjrt_scaffold.registry.diff import Change, changes
 from pjrt_scaffold.registry.model import Api, Enum, Function, Note, Registry, Struct, VersionNote
 
 _UNIMPLEMENTED, _NULL = "UNIMPLEMENTED", "null slot"
@@ -88,7 +88,7 @@ def compare(registry: Registry, old: int, new: int) -> Comparison:
         UnknownVersionError: one of the versions is not in the registry.
     """
     a, b = registry.at(old), registry.at(new)
-    changes = diff(registry, old, new)
+    found = changes(a, b)
     functions = _functions(a, b)
     structs = _grown_structs(a, b, "")
     values = tuple(
@@ -97,20 +97,20 @@ def compare(registry: Registry, old: int, new: int) -> Comparison:
     header_of = _headers(a, b)
     types = tuple(
         c.name
-        for c in changes
+        for c in found
         if c.what in ("type added", "callback added") and not header_of.get(c.name)
     )
     appended = {f.name for f in functions} | {v.name for v in values} | set(types)
     appended |= {f"{s.name}_STRUCT_SIZE" for s in structs}
     breaks = tuple(
         c
-        for c in changes
+        for c in found
         if not header_of.get(_owner(c.name))
         and c.name not in appended
         and c.what not in ("field added", "type added", "callback added")
     )
     notes = tuple(n for n in registry.notes if old < n.since <= new)
-    extensions = _extensions(registry, a, b, changes, header_of)
+    extensions = _extensions(registry, a, b, found, header_of)
     return Comparison(old, new, functions, structs, values, types, extensions, breaks, notes)
 
 
@@ -184,6 +184,8 @@ def _headers(*apis: Api) -> dict[str, str]:
             result |= {value.name: enum.header for value in enum.values}
         for callback in api.callbacks.values():
             result[callback.name] = callback.header
+        for function in api.extension_functions:
+            result[function.name] = function.header
         for opaque in api.opaque.values():
             result.setdefault(opaque.name, opaque.header)
     return result
@@ -194,10 +196,10 @@ def _owner(name: str) -> str:
 
 
 def _extensions(
-    registry: Registry, a: Api, b: Api, changes: list[Change], header_of: dict[str, str]
+    registry: Registry, a: Api, b: Api, found: list[Change], header_of: dict[str, str]
 ) -> tuple[ExtensionChange, ...]:
     groups: dict[str, list[Change]] = {}
-    for change in changes:
+    for change in found:
         if header := header_of.get(_owner(change.name)):
             groups.setdefault(header, []).append(change)
     present = [{s.header for s in api.structs.values()} for api in (a, b)]

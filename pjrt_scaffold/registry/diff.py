@@ -21,27 +21,31 @@ def diff(registry: Registry, old: int, new: int) -> list[Change]:
     Raises:
         UnknownVersionError: one of the versions is not in the registry.
     """
-    a, b = registry.at(old), registry.at(new)
-    changes = [
+    return changes(registry.at(old), registry.at(new))
+
+
+def changes(a: Api, b: Api) -> list[Change]:
+    """The changes from the API version `a` to `b`, sorted by name."""
+    found = [
         *_names({f.name for f in a.functions}, {f.name for f in b.functions}, "function"),
         *_names(set(a.structs) | set(a.opaque), set(b.structs) | set(b.opaque), "type"),
         *_names(set(a.callbacks), set(b.callbacks), "callback"),
         *_names(_values(a), _values(b), "enum value"),
     ]
-    slots = {f.name: f.slots.at(old) for f in a.functions}
+    slots = {f.name: f.slots.at(a.minor) for f in a.functions}
     for function in b.functions:
-        before, after = slots.get(function.name), function.slots.at(new)
+        before, after = slots.get(function.name), function.slots.at(b.minor)
         if before is not None and before != after:
-            changes.append(Change(function.name, f"moved from slot {before} to {after}"))
+            found.append(Change(function.name, f"moved from slot {before} to {after}"))
     spelled = _signatures(b)
     for name, signature in _signatures(a).items():
         if name in spelled and spelled[name] != signature:
-            changes.append(Change(name, f"'{signature}' became '{spelled[name]}'"))
+            found.append(Change(name, f"'{signature}' became '{spelled[name]}'"))
     for name in a.opaque.keys() & b.structs.keys():
-        changes.append(Change(name, "no longer opaque: begins with its first member"))
+        found.append(Change(name, "no longer opaque: begins with its first member"))
     for name in a.structs.keys() & b.structs.keys():
-        changes += _struct(a.structs[name], old, new)
-    return sorted(changes)
+        found += _struct(a.structs[name], a.minor, b.minor)
+    return sorted(found)
 
 
 def _names(old: set[str], new: set[str], kind: str) -> list[Change]:

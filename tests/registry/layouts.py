@@ -1,8 +1,9 @@
-"""A C++ program that prints what the compiler makes of a PJRT header."""
+"""What a header says, from the model and from a compiler: for comparing two headers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from pjrt_scaffold.registry import Api
 
@@ -41,3 +42,33 @@ def program(api: Api, includes: Iterable[str], headers: frozenset[str]) -> str:
         '  std::printf("%s %zu %zu\\n", name, a, b);\n}\n'
         "int main() {\n  " + "\n  ".join(lines) + "\n}\n"
     )
+
+
+def facts(api: Api, headers: set[str]) -> dict[str, Any]:
+    """What the headers say at the version, by name, without since when."""
+    result: dict[str, Any] = {}
+    for slot, function in enumerate(api.functions):
+        result[function.name] = (slot, function.returns, function.params)
+    for function in api.extension_functions:
+        if function.header in headers:
+            result[function.name] = (function.returns, function.params)
+    for struct in api.structs.values():
+        if struct.header in headers:
+            result[struct.name] = struct.struct_size.at(api.minor)
+            for field in struct.fields(api.minor):
+                for member in field.union or (field,):
+                    place = (member.offset, member.size, member.decl, member.type)
+                    result[f"{struct.name}.{member.name}"] = place
+    for enum in api.enums.values():
+        if enum.header in headers:
+            result |= {value.name: value.value for value in enum.values}
+    for callback in api.callbacks.values():
+        if callback.header in headers:
+            result[callback.name] = (callback.returns, callback.params)
+    for constant in api.constants.values():
+        if constant.header in headers:
+            result[constant.name] = constant.values.at(api.minor)
+    for synonym in api.synonyms.values():
+        if synonym.header in headers:
+            result[synonym.name] = synonym.type
+    return result | {o.name: "opaque" for o in api.opaque.values() if o.header in headers}

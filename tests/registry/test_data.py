@@ -8,16 +8,14 @@ import re
 import jsonschema
 import pytest
 
-from pjrt_scaffold.registry import (
-    Registry,
-    UnknownVersionError,
-    load_ffi,
+from pjrt_scaffold.registry import Registry, UnknownVersionError, load_ffi
+from pjrt_scaffold.registry.compare import new_function
+from pjrt_scaffold.registry.consistency import (
     problems,
     stray_notes,
     unannotated,
     unexplained,
 )
-from pjrt_scaffold.registry.compare import new_function
 from pjrt_scaffold.registry.load import FOLDER, read
 
 

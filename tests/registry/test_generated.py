@@ -11,12 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from pjrt_scaffold.registry import Registry
+from pjrt_scaffold.registry import Registry, load
+from pjrt_scaffold.registry.importer import import_headers
 from tests.registry.conftest import OFFERED, VERSIONS, Render, compile_and_run, compile_source
-from tests.registry.layouts import program
+from tests.registry.layouts import facts, program
 from tests.support.rendering import Renderer
 
 NEWEST = OFFERED[-1]
+
+
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_import_reads_the_generated_header_as_the_registry_has_it(
+    minor: int, csrc: Render, registry: Registry, tmp_path: Path
+) -> None:
+    (tmp_path / "annotations.json").write_text('{"format": 1, "functions": {}}')
+    import_headers(csrc(minor) / "generated" / "pjrt_c_api.h", folder=tmp_path)
+    assert facts(load(tmp_path).at(minor), {""}) == facts(registry.at(minor), {""})
 
 
 @pytest.mark.slow

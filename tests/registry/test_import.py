@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from pjrt_scaffold.errors import UsageError
-from pjrt_scaffold.registry import import_headers, load, load_ffi, reimport
+from pjrt_scaffold.registry import load, load_ffi
 from pjrt_scaffold.registry._snapshot import read_headers
+from pjrt_scaffold.registry.importer import import_headers, reimport
 from pjrt_scaffold.registry.load import FOLDER, read
 from pjrt_scaffold.registry.model import build
 
@@ -185,6 +186,15 @@ def copy_of_the_registry(folder: Path) -> Path:
     for path in FOLDER.glob("*.json"):
         shutil.copy(path, folder)
     return folder
+
+
+@pytest.mark.parametrize("member", ["int odd;", "void (*PJRT_Nameless)(void* args);"])
+def test_member_of_the_table_that_is_no_known_function_is_refused(
+    tmp_path: Path, folder: Path, member: str
+) -> None:
+    with pytest.raises(UsageError, match=r"PJRT_Api\.\w+ is no function that the header declares"):
+        import_headers(tree(tmp_path / "a", OLD | {"functions": member}), folder=folder)
+    assert not (folder / "abi.json").exists()
 
 
 EDITS = {

@@ -6,16 +6,15 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pjrt_scaffold.registry import Registry, import_headers, load, load_ffi
+from pjrt_scaffold.registry import Registry, load, load_ffi
 from pjrt_scaffold.registry._snapshot import PJRT, extension_name, foreign_includes
-from pjrt_scaffold.registry.model import Api
+from pjrt_scaffold.registry.importer import import_headers
 from pjrt_scaffold.registry.sources import opened
 from tests.registry.conftest import Render, compile_and_run
-from tests.registry.layouts import program
+from tests.registry.layouts import facts, program
 from tests.registry.wheels import NIGHTLY, SMALL, STABLE, UnavailableError, Wheel, headers_of
 
 Headers = Callable[[Wheel], Path]
@@ -67,36 +66,6 @@ def test_import_gives_the_facts_of_the_registry(
             assert facts(official, shipped) == wanted
             compared += len(wanted)
     assert compared > 100
-
-
-def facts(api: Api, headers: set[str]) -> dict[str, Any]:
-    """What the headers say at the version, by name, without since when."""
-    result: dict[str, Any] = {}
-    for slot, function in enumerate(api.functions):
-        result[function.name] = (slot, function.returns, function.params)
-    for function in api.extension_functions:
-        if function.header in headers:
-            result[function.name] = (function.returns, function.params)
-    for struct in api.structs.values():
-        if struct.header in headers:
-            result[struct.name] = struct.struct_size.at(api.minor)
-            for field in struct.fields(api.minor):
-                for member in field.union or (field,):
-                    place = (member.offset, member.size, member.decl, member.type)
-                    result[f"{struct.name}.{member.name}"] = place
-    for enum in api.enums.values():
-        if enum.header in headers:
-            result |= {value.name: value.value for value in enum.values}
-    for callback in api.callbacks.values():
-        if callback.header in headers:
-            result[callback.name] = (callback.returns, callback.params)
-    for constant in api.constants.values():
-        if constant.header in headers:
-            result[constant.name] = constant.values.at(api.minor)
-    for synonym in api.synonyms.values():
-        if synonym.header in headers:
-            result[synonym.name] = synonym.type
-    return result | {o.name: "opaque" for o in api.opaque.values() if o.header in headers}
 
 
 @pytest.mark.slow
