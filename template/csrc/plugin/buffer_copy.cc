@@ -85,7 +85,9 @@ Result<Buffer::Use> ReadRaw(Buffer& buffer, int64_t offset, int64_t size, const 
   return buffer.Read(function);
 }
 
-Result<Completion> RawToHost(Buffer& buffer, void* dst, int64_t offset, int64_t size) {
+// Old API versions lack both functions that copy raw bytes.
+[[maybe_unused]] Result<Completion> RawToHost(Buffer& buffer, void* dst, int64_t offset,
+                                              int64_t size) {
   constexpr char kFunction[] = "PJRT_Buffer_CopyRawToHost";
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, ReadRaw(buffer, offset, size, kFunction));
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(dst, size_t(size), "dst", kFunction));
