@@ -69,6 +69,7 @@ class PlanExecutable::Execution {
         device_(launch.device),
         replica_(launch.replica),
         partition_(launch.partition),
+        host_(launch.host),
         arguments_(launch.arguments.begin(), launch.arguments.end()),
         worker_(size_t(launch.device->info().local_hardware_id)) {}
 
@@ -139,6 +140,7 @@ class PlanExecutable::Execution {
     frame.addresses = addresses;
     frame.pool = &runtime_->pool;
     frame.collectives = collectives;
+    frame.host = host_.get();
     frame.replica = replica_;
     frame.partition = partition_;
     PJRT_PLUGIN_RETURN_IF_ERROR(plan.body.Run(frame));
@@ -153,6 +155,7 @@ class PlanExecutable::Execution {
   backend::Device* device_;
   int replica_;
   int partition_;
+  std::shared_ptr<backend::HostTransfers> host_;
   std::vector<backend::Argument> arguments_;
   size_t worker_;
   std::vector<std::shared_ptr<Allocation>> outputs_;  // what the caller gets
@@ -242,7 +245,8 @@ Result<std::vector<LaunchResult>> PlanExecutable::Execute(std::span<const Launch
   for (const Launch& launch : launches)
     for (const Completion& one : launch.after) ready = ready && one.IsReady();
 
-  if (launches.size() == 1 && ready) {
+  // What waits for the host must not keep the thread that the host may need for its answer.
+  if (launches.size() == 1 && ready && !shared_->plan.has_host_transfers) {
     PJRT_PLUGIN_ASSIGN_OR_RETURN(Execution execution,
                                  Execution::Prepare(shared_, runtime_, launches[0]));
     results[0].outputs = execution.outputs();
@@ -266,7 +270,7 @@ Result<std::vector<LaunchResult>> PlanExecutable::Execute(std::span<const Launch
     std::lock_guard lock(runtime_->launch_order);
     ++runtime_->launches_waiting;
   }
-  // Workers never wait for inputs, only for each other.
+  // Workers never wait for inputs, only for each other and for the host.
   backend::WhenAll(after).OnReady(
       [job, runtime = runtime_](const Status& inputs) { job->Start(job, runtime, inputs); });
   return results;

@@ -58,6 +58,10 @@ Status LowerCollectivePermute(PlanBuilder& b, const Op& op);
 Status LowerReplicaId(PlanBuilder& b, const Op& op);
 Status LowerPartitionId(PlanBuilder& b, const Op& op);
 
+// plan_host.cc: transfers from and to the host
+Status LowerSend(PlanBuilder& b, const Op& op);
+Status LowerRecv(PlanBuilder& b, const Op& op);
+
 // partition.cc: see pass_spmd.h
 Status LowerFullToShard(PlanBuilder& b, const Op& op);
 Status LowerShardToFull(PlanBuilder& b, const Op& op);

@@ -108,6 +108,8 @@ class PlanBuilder {
     plan_.has_collectives = true;
     return num_collectives_++;
   }
+  // The program waits for the host while it runs.
+  void UseHost() { plan_.has_host_transfers = true; }
   // The part of a sharded value that this device holds, where it is known; see partition.h.
   struct Shard {
     Split split;
