@@ -65,14 +65,14 @@ def find(root: Path, api: Api) -> Gaps | None:
     own = declared(root / LAYER) | overridden
     reviewed, listed = read_expected(root / EXPECTED)
     functions = [new_function(function, slot) for slot, function in enumerate(api.functions)]
-    names = {function.name for function in functions}
+    known = {function.name for function in functions}
     defaults = [function for function in functions if function.name not in own]
     gaps = {function.name for function in defaults if function.is_gap}
     since = -1 if reviewed is None else reviewed
     return Gaps(
         reviewed=reviewed,
-        implemented=tuple(name for name in listed if name in names - gaps),
-        unknown=tuple(name for name in listed if name not in names),
+        implemented=tuple(name for name in listed if name in known - gaps),
+        unknown=tuple(name for name in listed if name not in known),
         unlisted=by_need(
             f for f in defaults if f.name in gaps and f.since <= since and f.name not in listed
         ),
@@ -115,11 +115,28 @@ def concern(notes: Iterable[VersionNote], api: Api, functions: Iterable[str]) ->
     return [note for note in notes if any(name.split(".")[0] in reached for name in note.about)]
 
 
+def without(text: str, functions: Iterable[str]) -> str:
+    """A list of gaps without some functions; a reason that has none left goes with them."""
+    gone = set(functions)
+    paragraphs = []
+    for paragraph in text.split("\n\n"):
+        lines = paragraph.split("\n")
+        left = [line for line in lines if not gone & set(names([line]))]
+        if names(left) or not names(lines):
+            paragraphs.append("\n".join(left))
+    return "\n\n".join(paragraphs).rstrip("\n") + "\n"
+
+
 def read_expected(path: Path) -> tuple[int | None, list[str]]:
     """The version of the review line, and the listed functions."""
     if not path.is_file():
         return None, []
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     first = _REVIEWED.fullmatch(lines[0]) if lines else None
-    names = [re.split(r"[ #]", line, maxsplit=1)[0] for line in lines]
-    return int(first[1]) if first else None, [name for name in names if name]
+    return int(first[1]) if first else None, names(lines)
+
+
+def names(lines: Iterable[str]) -> list[str]:
+    """The functions that lines of the list name; the rest of a line is a comment."""
+    found = (re.split(r"[ #]", line, maxsplit=1)[0] for line in lines)
+    return [name for name in found if name]

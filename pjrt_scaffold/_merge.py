@@ -152,6 +152,11 @@ class Scratch:
         """The content of a tree's value."""
         return _git.run(self.folder, "cat-file", "blob", value.split()[1]).stdout
 
+    def write(self, content: bytes) -> str:
+        """Take a content into the repository. Returns a tree's value for it."""
+        name = _git.run(self.folder, "hash-object", "-w", "--stdin", stdin=content).stdout
+        return f"100644 {name.decode().strip()}"
+
     def merge(self, base: Tree, ours: Tree, theirs: Tree) -> Merge:
         """Merge what changed from `base` to `theirs` into `ours`.
 

@@ -83,6 +83,7 @@ class Update:
         healed: generated files that had been edited or deleted.
         new_answers: the defaults taken for questions that the repository had no answer to.
         comparison: what the new API version brought; None when it is not newer.
+        taken_off: functions that went off the owner's list of gaps, see `_correct_list`.
         gaps: what the C++ does not implement; None for a repository without our plugin layer.
         notes: the changes of meaning that concern functions which the owner implements.
     """
@@ -92,6 +93,7 @@ class Update:
     merge: _merge.Merge
     healed: tuple[str, ...]
     new_answers: Mapping[str, Any]
+    taken_off: tuple[str, ...]
     comparison: Comparison | None
     gaps: _gaps.Gaps | None
     notes: tuple[VersionNote, ...]
@@ -271,6 +273,9 @@ def _finish(
             _put(base, path, ours.get(path))
         elif renderings.is_owners(path) and (frozen(path) or ours.get(path) != before.get(path)):
             _put(theirs, path, before.get(path))
+    path, (content, taken_off) = _gaps.EXPECTED, _correct_list(repository, before, ours, after)
+    if content is not None:
+        base[path], theirs[path] = ours[path], content
     merge = repository.merge(base, ours, theirs)
     states = (
         State(old.name, str(renderings.old_answers.get(_API, ""))),
@@ -289,6 +294,7 @@ def _finish(
         merge=merge,
         healed=tuple(sorted(healed)),
         new_answers={n: v for n, v in renderings.answers.items() if n not in known},
+        taken_off=taken_off,
         comparison=comparison,
         gaps=gaps,
         notes=tuple(_gaps.concern(news, api, overridden)),
@@ -310,21 +316,41 @@ def _frozen(
 ) -> Callable[[str], bool]:
     """Which of the owner's files stay, although they are as they were rendered.
 
-    The list of gaps says up to which API version its owner looked at it; another version does not
-    change that. And with another backend, csrc/vendor is one thing: an untouched folder becomes
-    that backend's beginning, a folder that somebody worked in stays as it is.
+    With another backend csrc/vendor is one thing: an untouched folder becomes that backend's
+    beginning, a folder that somebody worked in stays as it is.
     """
-    other_api = renderings.answers.get(_API) != renderings.old_answers.get(_API)
     other_backend = renderings.answers.get(_BACKEND) != renderings.old_answers.get(_BACKEND)
     paths = {path for path in (*before, *ours) if path.startswith(VENDOR)}
     keep_vendor = other_backend and any(before.get(path) != ours.get(path) for path in paths)
     if keep_vendor and renderings.old_answers.get(_BACKEND) == "reference_cpu":
         _require_independent(repository, ours)
 
-    def frozen(path: str) -> bool:
-        return (path == _gaps.EXPECTED and other_api) or (keep_vendor and path.startswith(VENDOR))
+    return lambda path: keep_vendor and path.startswith(VENDOR)
 
-    return frozen
+
+def _correct_list(
+    repository: _merge.Scratch, before: _merge.Tree, ours: _merge.Tree, after: _merge.Tree
+) -> tuple[str | None, tuple[str, ...]]:
+    """Take off the list of gaps what the template listed and lists no more.
+
+    It implements these functions by now, or the API version does not have them: the line would fail
+    the tests. Whatever else the owner's list says stays, and above all its first line: up to which
+    API version somebody has looked.
+
+    Returns:
+        The list, None when there is none; and the functions that went.
+    """
+    if any(_gaps.EXPECTED not in tree for tree in (before, ours, after)):
+        return None, ()
+    old, text, new = (
+        repository.read(tree[_gaps.EXPECTED]).decode(errors="surrogateescape")
+        for tree in (before, ours, after)
+    )
+    gone = set(_gaps.names(old.splitlines())) - set(_gaps.names(new.splitlines()))
+    taken_off = tuple(name for name in _gaps.names(text.splitlines()) if name in gone)
+    if taken_off:
+        text = _gaps.without(text, taken_off)
+    return repository.write(text.encode(errors="surrogateescape")), taken_off
 
 
 def _require_independent(repository: _merge.Scratch, ours: _merge.Tree) -> None:

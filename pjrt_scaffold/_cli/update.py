@@ -94,6 +94,7 @@ def _as_json(u: Update) -> dict[str, Any]:
         "kept_deleted": list(u.merge.kept_deleted),
         "healed": list(u.healed),
         "unmerged": [asdict(one) for one in u.merge.unmerged],
+        "taken_off": list(u.taken_off),
         "new_answers": dict(u.new_answers),
         "notes": [{**asdict(note), "since": f"0.{note.since}"} for note in u.notes],
         "diff": None if u.comparison is None else to_json(u.comparison),
@@ -124,6 +125,9 @@ def _text(u: Update) -> Iterator[str]:
     if u.healed:
         yield "\nGenerated files that were edited, and are as generated again"
         yield from (f"  {path}" for path in u.healed)
+    if u.taken_off:
+        yield "\nTaken off expected_unimplemented.txt: implemented by now, or not in the API"
+        yield from (f"  {name}" for name in u.taken_off)
     if u.new_answers:
         yield "\nNew questions, answered with their defaults; another answer: update -d KEY=VALUE"
         yield from (f"  {name}: {value}" for name, value in u.new_answers.items())

@@ -98,6 +98,24 @@ def test_owners_files(small: Small) -> None:
     assert text_of(small, "csrc/vendor/new.h") == "// new\n"  # the build may need it
 
 
+@pytest.mark.parametrize("api", ["0.90", "0.98"])
+def test_list_of_gaps(api: str, small: Small) -> None:
+    """It loses what the template implements by now; the rest stays, what was reviewed above all."""
+    name = "expected_unimplemented.txt"
+    listed = small.template / f"template/{name}.jinja"
+    edit(listed, "{}\nPJRT_A\nPJRT_B\n".format)
+    small.release("v0.2.0")
+    edit(small.repository / name, "{}\n# Ours\nPJRT_A\nPJRT_C\n".format)
+    commit(small.repository, "Ours")
+    assert update(small.repository).taken_off == ()
+    assert text_of(small, name) == "# reviewed-through: 0.90\n\n# Ours\nPJRT_A\nPJRT_C\n"
+    commit(small.repository, "Update")
+    replace(listed, "PJRT_A\n", "")
+    small.release("v0.3.0")
+    assert update(small.repository, api=api).taken_off == ("PJRT_A",)
+    assert text_of(small, name) == "# reviewed-through: 0.90\n\n# Ours\nPJRT_C\n"
+
+
 def test_generated_files_heal(small: Small) -> None:
     generated = small.repository / "csrc/generated"
     (generated / "guard.h").write_text("<<<<<<< ours\n>>>>>>> theirs\n", encoding="utf-8")
