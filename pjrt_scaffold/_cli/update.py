@@ -166,8 +166,8 @@ def _gaps_text(gaps: Gaps, api: str) -> Iterator[str]:
         yield columns([("  function", "since", "level", "answers", "called"), *rows])
         yield from (f"  {f.name}: {f.advice}" for f in gaps.newer if f.level != "optional")
         yield (
-            "  Implement them in csrc/vendor/overrides.h, or name those that answer UNIMPLEMENTED "
-            "or null in\n  expected_unimplemented.txt; then make its first line "
+            "  Implement them in csrc/vendor/overrides.h, or name those without neutral values in\n"
+            "  expected_unimplemented.txt; then make its first line "
             f"# reviewed-through: {api}"
         )
     wrong = [
