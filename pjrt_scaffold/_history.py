@@ -104,11 +104,12 @@ class History:
         archive = _git.run(self.clone, "archive", "--format=tar", commit).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(folder, filter="data")
-        if not (folder / "copier.yml").is_file():
-            raise UsageError(
-                f"{self.location} is not the template: it has no copier.yml at {commit[:10]}.",
-                todo="Give --source the git URL of the template.",
-            )
+        for needed in ("copier.yml", "pjrt_scaffold/registry/abi.json"):
+            if not (folder / needed).is_file():
+                raise UsageError(
+                    f"{self.location} is not the template: it has no {needed} at {commit[:10]}.",
+                    todo="Give --source the git URL of the template.",
+                )
         return Template(folder, commit, name or self.describe(commit))
 
 

@@ -283,7 +283,8 @@ def _finish(
     )
     registry = load(new.registry)
     first, last = (_minor(state.api) for state in states)
-    comparison = compare(registry, first, last) if first < last else None
+    is_newer = first < last and first in registry.minors
+    comparison = compare(registry, first, last) if is_newer else None
     api = registry.at(last)
     merge.apply()
     known, gaps = project.answers, _gaps.find(project.root, api)
