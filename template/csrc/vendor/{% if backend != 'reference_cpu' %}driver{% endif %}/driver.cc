@@ -25,9 +25,16 @@ std::span<const backend::OptionSpec> DriverOptionSpecs() {
 // VENDOR: find the devices here. Where there are none, answer UNAVAILABLE, and say in the message
 // what was looked for and where: users read it when jax.devices() fails. With options.num_processes
 // > 1, list the devices of all processes, by ids that every process agrees on (options.store
-// carries what they must tell each other), and the memories of this process's devices only.
+// carries what they must tell each other), and the memories of this process's devices only. With
+// options.topology set, somebody compiles for devices that need not be there: describe those that
+// are asked for, and touch no hardware.
 backend::Result<std::unique_ptr<backend::Driver>> Driver::Create(
     const backend::DriverOptions& options) {
+  if (options.topology.has_value() &&
+      (!options.topology->name.empty() || !options.topology->devices.empty())) {
+    return backend::Unimplemented(
+        "this backend describes the devices that its options name, and no other topologies");
+  }
   std::unique_ptr<Driver> driver(new Driver);
   const int64_t count = options.options.Int("num_devices");
   const size_t bytes = size_t(options.options.Int("memory_bytes"));
