@@ -8,7 +8,9 @@ from typing import Any
 from pjrt_scaffold.registry import Api
 
 
-def program(api: Api, includes: Iterable[str], headers: frozenset[str]) -> str:
+def program(
+    api: Api, includes: Iterable[str], headers: frozenset[str], table: str = "PJRT_Api"
+) -> str:
     """The source of a program that prints one fact a line: name, offset or value, size.
 
     Every struct, member, declared size, enum value and extension version of `headers` (the main one
@@ -32,9 +34,9 @@ def program(api: Api, includes: Iterable[str], headers: frozenset[str]) -> str:
     for constant in (c for c in api.constants.values() if c.header in headers):
         lines.append(f'print("{constant.name}", {constant.name});')
     if "" in headers:
-        lines += [f'print("slot {f.name}", offsetof(PJRT_Api, {f.name}));' for f in api.functions]
-        lines.append('print("sizeof PJRT_Api", sizeof(PJRT_Api));')
-        lines.append('print("PJRT_Api_STRUCT_SIZE", PJRT_Api_STRUCT_SIZE);')
+        lines += [f'print("slot {f.name}", offsetof({table}, {f.name}));' for f in api.functions]
+        lines.append(f'print("sizeof {table}", sizeof({table}));')
+        lines.append(f'print("{table}_STRUCT_SIZE", {table}_STRUCT_SIZE);')
     return (
         "".join(f'#include "{include}"\n' for include in includes)
         + "#include <cstddef>\n#include <cstdio>\n"

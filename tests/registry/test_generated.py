@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pjrt_scaffold.registry import Registry, load
+from pjrt_scaffold.registry import Registry, load, load_ffi
 from pjrt_scaffold.registry.importer import import_headers
 from tests.registry.conftest import OFFERED, VERSIONS, Render, compile_and_run, compile_source
 from tests.registry.layouts import facts, program
@@ -56,6 +56,34 @@ def test_headers_have_the_layout_of_the_registry(
     for index, function in enumerate(api.functions):
         assert seen[f"slot {function.name}"][0] == 40 + 8 * index
     assert seen["PJRT_Api_STRUCT_SIZE"][0] == registry.api_struct_size.at(minor)
+
+
+@pytest.mark.slow
+def test_ffi_header_has_the_layout_of_the_registry(csrc: Render, tmp_path: Path) -> None:
+    """The newest FFI version, whatever the PJRT version is."""
+    registry = load_ffi()
+    api = registry.at(registry.minors[-1])
+    source = tmp_path / "facts.cc"
+    text = program(api, ["generated/xla_ffi_c_api.h"], frozenset({""}), "XLA_FFI_Api")
+    source.write_text(text)
+    output = compile_and_run(source, csrc(NEWEST), "-w", "-O0", env=dict(os.environ))
+    seen = {
+        name: (int(a), int(b)) for name, a, b in (x.rsplit(" ", 2) for x in output.splitlines())
+    }
+    for struct in api.structs.values():
+        for field in struct.fields(api.minor):
+            assert seen[f"{struct.name}, {field.name}"] == (field.offset, field.size)
+        if (size := struct.struct_size.at(api.minor)) is not None:
+            assert seen[f"{struct.name}_STRUCT_SIZE"][0] == size
+    for enum in api.enums.values():
+        assert {v.name: seen[v.name][0] for v in enum.values} == {
+            v.name: v.value for v in enum.values
+        }
+    for index, function in enumerate(api.functions):
+        assert seen[f"slot {function.name}"][0] == 48 + 8 * index
+    assert seen["XLA_FFI_Api_STRUCT_SIZE"][0] == registry.api_struct_size.at(api.minor)
+    oldest = csrc(VERSIONS[0]) / "generated" / "xla_ffi_c_api.h"
+    assert oldest.read_text() == (csrc(NEWEST) / "generated" / "xla_ffi_c_api.h").read_text()
 
 
 @pytest.mark.slow

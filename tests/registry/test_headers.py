@@ -17,6 +17,7 @@ COMPILERS = {
 }
 USE = (
     '#include "generated/pjrt_extensions.h"\n'
+    '#include "generated/xla_ffi_c_api.h"\n'
     "size_t bytes(const PJRT_Api* table);\n"
     "size_t bytes(const PJRT_Api* table) { return table->struct_size - PJRT_Api_STRUCT_SIZE; }\n"
 )

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from pjrt_scaffold.registry import Registry, load, load_ffi
-from pjrt_scaffold.registry._snapshot import PJRT, extension_name, foreign_includes
+from pjrt_scaffold.registry._snapshot import FFI, PJRT, extension_name, foreign_includes
 from pjrt_scaffold.registry.importer import import_headers
 from pjrt_scaffold.registry.sources import opened
-from tests.registry.conftest import Render, compile_and_run
+from tests.registry.conftest import OFFERED, Render, compile_and_run
 from tests.registry.layouts import facts, program
 from tests.registry.wheels import NIGHTLY, SMALL, STABLE, UnavailableError, Wheel, headers_of
 
@@ -24,6 +24,9 @@ WHEELS = (
     *(pytest.param(wheel, marks=pytest.mark.long) for wheel in STABLE),
     *(pytest.param(wheel, marks=[pytest.mark.long, pytest.mark.nightly]) for wheel in NIGHTLY),
 )
+WITH_NEWEST_FFI = [
+    one for one in WHEELS if getattr(one, "values", [one])[0].ffi == load_ffi().minors[-1]
+]
 WITH_PJRT = [one for one in WHEELS if getattr(one, "values", [one])[0].pjrt is not None]
 
 
@@ -93,6 +96,27 @@ def test_generated_headers_have_the_layout_of_the_official_ones(
     assert output["ours"].splitlines() == output["theirs"].splitlines()
     assert output["ours"].count("\n") > 900
     assert wheel is SMALL or len(names) > 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wheel", WITH_NEWEST_FFI, ids=str)
+def test_generated_ffi_header_has_the_layout_of_the_official_one(
+    wheel: Wheel, headers: Headers, csrc: Render, tmp_path: Path
+) -> None:
+    assert wheel.ffi is not None
+    api = load_ffi().at(wheel.ffi)
+    output = {}
+    with opened(headers(wheel)) as sources:
+        (root,) = (source.root for source in sources if source.family is FFI)
+        for side, include, file in (
+            ("ours", csrc(OFFERED[-1]), "generated/xla_ffi_c_api.h"),
+            ("theirs", root, FFI.main),
+        ):
+            source = tmp_path / f"{side}.cc"
+            source.write_text(program(api, [file], frozenset({""}), "XLA_FFI_Api"))
+            output[side] = compile_and_run(source, include, "-w", "-O0", env=dict(os.environ))
+    assert output["ours"].splitlines() == output["theirs"].splitlines()
+    assert output["ours"].count("\n") > 250
 
 
 def late(line: str, wheel: Wheel) -> bool:
