@@ -45,7 +45,7 @@ MATRIX: Final[dict[str, tuple[Release, ...]]] = {NEWEST: RELEASES} | dict.fromke
 
 @dataclass(frozen=True)
 class Known:
-    """A program that fails for a reason outside of the plugin.
+    """A program that is known to fail, and why.
 
     Attributes:
         program: its name.

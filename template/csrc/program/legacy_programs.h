@@ -2,7 +2,7 @@
 #define PROGRAM_LEGACY_PROGRAMS_H_
 
 // Programs for tests of what older frameworks say differently: one computation of four devices, as
-// it is sent for either partitioner.
+// it is sent for each partitioner.
 
 #include <string_view>
 
@@ -54,6 +54,29 @@ inline constexpr std::string_view kForGspmd =
     "func.return"(%7) : (tensor<2x2xi32>) -> ()
   }) : () -> ()
 }) {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} : () -> ()
+)";
+
+// Shardy's attributes as text, with quotes escaped once more.
+inline constexpr std::string_view kForEarlyShardy =
+    R"("builtin.module"() ({
+  "func.func"() <{arg_attrs = [{mhlo.sharding = "{devices=[4,1]<=[4]}"}], function_type = (tensor<8x2xi32>) -> tensor<8x2xi32>, res_attrs = [{mhlo.sharding = "{devices=[4,1]<=[4]}"}], sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%0: tensor<8x2xi32>):
+    %1 = "stablehlo.custom_call"(%0) )" PJRT_PLUGIN_CUSTOM_CALL(
+        "xla.sdy.GlobalToLocalShape") R"( : (tensor<8x2xi32>) -> tensor<2x2xi32>
+    %2 = "func.call"(%1) <{callee = @body}> {mhlo.frontend_attributes = {xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\\\22x\\\22}, {}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\\\22x\\\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\\\22x\\\22}, {}]>]>"}} : (tensor<2x2xi32>) -> tensor<2x2xi32>
+    %3 = "stablehlo.custom_call"(%2) )" PJRT_PLUGIN_CUSTOM_CALL("xla.sdy.LocalToGlobalShape") R"( : (tensor<2x2xi32>) -> tensor<8x2xi32>
+    %4 = "stablehlo.custom_call"(%3) )" PJRT_PLUGIN_CUSTOM_CALL("xla.sdy.FuncResultSharding") R"( : (tensor<8x2xi32>) -> tensor<8x2xi32>
+    "func.return"(%4) : (tensor<8x2xi32>) -> ()
+  }) : () -> ()
+  "func.func"() <{function_type = (tensor<2x2xi32>) -> tensor<2x2xi32>, sym_name = "body", sym_visibility = "private"}> ({
+  ^bb0(%3: tensor<2x2xi32>):
+    %4 = "stablehlo.partition_id"() : () -> tensor<ui32>
+    %5 = "stablehlo.convert"(%4) : (tensor<ui32>) -> tensor<i32>
+    %6 = "stablehlo.broadcast_in_dim"(%5) <{broadcast_dimensions = array<i64>}> : (tensor<i32>) -> tensor<2x2xi32>
+    %7 = "stablehlo.add"(%3, %6) : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+    "func.return"(%7) : (tensor<2x2xi32>) -> ()
+  }) : () -> ()
+}) {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\\\22x\\\22=4]>}"}, mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} : () -> ()
 )";
 
 // The two largest of each row, largest first.

@@ -10,6 +10,8 @@
 #include "program/gspmd.h"
 #include "program/op_table.h"
 #include "program/rewrite.h"
+#include "program/text_attributes.h"
+#include "program/text_cursor.h"
 
 namespace PJRT_PLUGIN_NS::program {
 namespace {
@@ -17,6 +19,41 @@ namespace {
 using backend::Status;
 
 constexpr char kSdySharding[] = "sdy.sharding";
+
+// ---- What the first frameworks with Shardy send ----
+
+// The attribute whose text is in the list's mhlo.frontend_attributes; monostate when there is none.
+Attribute FindText(const AttributeList& attributes, std::string_view name) {
+  for (const NamedAttribute& list : attributes) {
+    const auto* members = list.value.As<AttributeList>();
+    if (list.name != "mhlo.frontend_attributes" || members == nullptr) continue;
+    for (const NamedAttribute& member : *members) {
+      const auto* escaped = member.value.As<std::string>();
+      if (member.name != name || escaped == nullptr) continue;
+      std::string text = *escaped;
+      std::erase(text, '\\');  // before quotes
+      Status status;
+      TextCursor in(text, &status);
+      Attribute attribute = in.Peek() == '{' ? Attribute{ParseDictionary(in)} : ParseAttribute(in);
+      if (status.ok()) return attribute;
+    }
+  }
+  return {};
+}
+
+void ReadMeshes(Module& module) {
+  const Attribute meshes = FindText(module.attributes, "xla.sdy.meshes");
+  const auto* list = meshes.As<AttributeList>();
+  if (list == nullptr) return;
+  for (const NamedAttribute& one : *list) {
+    const auto* holder = one.value.As<Sharding>();
+    if (holder == nullptr) continue;
+    module.meshes.push_back(holder->inlined_mesh);
+    module.meshes.back().name = one.name;
+  }
+}
+
+// ---- GSPMD ----
 
 const std::string* FindGspmd(const AttributeList& attributes) {
   for (const NamedAttribute& one : attributes)
@@ -34,8 +71,11 @@ Status Translate(AttributeList& attributes, const Type& type) {
 }
 
 bool Calls(const Op& op, std::string_view target) {
-  return op.code == OpCode::kCustomCall && op.operands.size() == 1 && op.results.size() == 1 &&
+  return op.code == OpCode::kCustomCall && op.operands.size() == op.results.size() &&
          op.String("call_target_name") == target;
+}
+bool CallsWithOne(const Op& op, std::string_view target) {
+  return Calls(op, target) && op.operands.size() == 1;
 }
 
 // Of the sharding of a manual computation the part that it splits by hand.
@@ -81,17 +121,22 @@ class Flattener {
 
  private:
   Status Visit(std::unique_ptr<Op> op, Block& block) {
-    if (Calls(*op, "Sharding")) {
+    if (CallsWithOne(*op, "Sharding")) {
       // Where its value becomes one device's, this says how the whole is split.
       if (const std::string* text = FindGspmd(op->discardable)) said_[op->result()] = *text;
       return Forward(std::move(op));
     }
     if (op->code == OpCode::kSdyShardingConstraint) return Forward(std::move(op));
     if (op->code == OpCode::kSdyManualComputation) return Open(std::move(op), block);
-    if (Calls(*op, kFullToShard) || Calls(*op, kShardToFull)) {
-      if (auto said = said_.find(op->operands[0]); Calls(*op, kFullToShard) && said != said_.end())
+    if (CallsWithOne(*op, "xla.sdy.FuncResultSharding")) return Forward(std::move(op));
+    if (Calls(*op, "xla.sdy.GlobalToLocalShape")) return Enter(std::move(op));
+    if (Calls(*op, "xla.sdy.LocalToGlobalShape")) return Leave(std::move(op), block);
+    if (op->code == OpCode::kCall) PJRT_PLUGIN_RETURN_IF_ERROR(EnterAtCall(*op, block));
+    if (CallsWithOne(*op, kFullToShard) || CallsWithOne(*op, kShardToFull)) {
+      if (auto said = said_.find(op->operands[0]);
+          CallsWithOne(*op, kFullToShard) && said != said_.end())
         op->discardable = {{"mhlo.sharding", {said->second}}};
-      const Value* whole = Calls(*op, kFullToShard) ? op->operands[0] : op->result();
+      const Value* whole = CallsWithOne(*op, kFullToShard) ? op->operands[0] : op->result();
       PJRT_PLUGIN_RETURN_IF_ERROR(Translate(op->discardable, whole->type));
     }
     replacements_.UpdateOperands(*op);
@@ -137,7 +182,64 @@ class Flattener {
     return {};
   }
 
+  // The three parts of a manual computation as text: a custom call from whole values to parts, a
+  // call with the parts, a custom call back. The call has the shardings, or each custom call its
+  // own.
+  Status Enter(std::unique_ptr<Op> op) {
+    for (size_t i = 0; i < op->operands.size(); ++i)
+      entered_[op->result(i)] = {replacements_.Of(op->operands[i]), op.get(), i};
+    dead_.push_back(std::move(op));
+    return {};
+  }
+
+  Status EnterAtCall(Op& call, Block& block) {
+    for (Value*& operand : call.operands) {
+      auto found = entered_.find(operand);
+      if (found == entered_.end()) continue;
+      const auto& [whole, origin, i] = found->second;
+      PJRT_PLUGIN_ASSIGN_OR_RETURN(Sharding sharding, SaidAt(*origin, call, "in", i));
+      block.ops.push_back(MakeCall(kFullToShard, whole, operand->type, std::move(sharding), call));
+      operand = block.ops.back()->result();
+    }
+    return {};
+  }
+
+  Status Leave(std::unique_ptr<Op> op, Block& block) {
+    for (size_t i = 0; i < op->operands.size(); ++i) {
+      const Op* maker = op->operands[i]->op;
+      PJRT_PLUGIN_ASSIGN_OR_RETURN(Sharding sharding,
+                                   SaidAt(*op, maker == nullptr ? *op : *maker, "out", i));
+      block.ops.push_back(MakeCall(kShardToFull, replacements_.Of(op->operands[i]), op->type(i),
+                                   std::move(sharding), *op));
+      replacements_.Replace(op->result(i), block.ops.back()->result());
+    }
+    dead_.push_back(std::move(op));
+    return {};
+  }
+
+  // The manual part of in_shardings[i] or out_shardings[i], at the one op or the other.
+  static backend::Result<Sharding> SaidAt(const Op& op, const Op& other, const std::string& way,
+                                          size_t i) {
+    for (const Op* one : {&op, &other}) {
+      const Attribute said = FindText(one->discardable, "xla.sdy." + way + "_shardings");
+      const Attribute axes = FindText(one->discardable, "xla.sdy.manual_axes");
+      const auto* shardings = said.As<std::vector<Attribute>>();
+      const auto* manual_axes = axes.As<std::vector<Attribute>>();
+      if (shardings == nullptr || manual_axes == nullptr || i >= shardings->size()) continue;
+      if (const auto* sharding = (*shardings)[i].As<Sharding>())
+        return ManualPart(*sharding, *manual_axes);
+    }
+    return backend::InvalidArgument("the custom call " + op.String("call_target_name") +
+                                    " says no sharding of its value " + std::to_string(i));
+  }
+
+  struct Entered {
+    Value* whole;
+    const Op* origin;
+    size_t index;
+  };
   Replacements replacements_;
+  std::unordered_map<const Value*, Entered> entered_;
   std::unordered_map<const Value*, std::string> said_;
   // What is replaced, kept so that no new value gets its address.
   std::vector<std::unique_ptr<Op>> dead_;
@@ -165,6 +267,7 @@ const Sharding* FindSharding(const AttributeList& attributes) {
 }
 
 Status SpmdPass(Module& module) {
+  ReadMeshes(module);
   for (const auto& function : module.functions) {
     const size_t inputs = function->type.num_inputs;
     for (size_t i = 0; i < function->argument_attributes.size(); ++i) {

@@ -3,8 +3,9 @@
 
 // Programs of several devices in one form, whichever partitioner the framework wrote them for.
 //
-// Shardy's frameworks send sdy.sharding, sdy.sharding_constraint and sdy.manual_computation;
-// GSPMD's, up to 2025, send mhlo.sharding and custom calls. Afterwards
+// Shardy's frameworks send sdy.sharding, sdy.sharding_constraint and sdy.manual_computation, the
+// first of them as text in mhlo.frontend_attributes; GSPMD's, up to 2025, send mhlo.sharding and
+// custom calls. Afterwards
 //   - arguments and results of main that are split have an attribute sdy.sharding;
 //   - constraints are gone: they ask for no other values;
 //   - a computation that each device makes on its part stands among the others. Its values come
@@ -21,8 +22,8 @@ namespace PJRT_PLUGIN_NS::program {
 inline constexpr char kFullToShard[] = "SPMDFullToShardShape";
 inline constexpr char kShardToFull[] = "SPMDShardToFullShape";
 
-// After InlinePass: a called computation of one device is inlined too. INVALID_ARGUMENT for an
-// mhlo.sharding that is not understood.
+// Before InlinePass: some shardings stand at calls. INVALID_ARGUMENT for one that is not
+// understood.
 backend::Status SpmdPass(Module& module);
 
 // The sharding that the op, argument or result has by its attribute sdy.sharding; null: none.

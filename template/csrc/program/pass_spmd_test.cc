@@ -29,8 +29,8 @@ std::string Names(const Module& module) {
   return names;
 }
 
-TEST(SpmdPass, BothPartitionersComeToOneForm) {
-  for (std::string_view text : {kForShardy, kForGspmd}) {
+TEST(SpmdPass, EveryPartitionerComesToOneForm) {
+  for (std::string_view text : {kForShardy, kForEarlyShardy, kForGspmd}) {
     auto module = Read(text);
     EXPECT_EQ(std::string(RunPasses(*module).message()), "");
     EXPECT_EQ(std::string(Verify(*module).message()), "");

@@ -10,9 +10,9 @@
 namespace PJRT_PLUGIN_NS::program {
 
 backend::Status RunPasses(Module& module, const PassOptions& options) {
+  PJRT_PLUGIN_RETURN_IF_ERROR(SpmdPass(module));
   PJRT_PLUGIN_RETURN_IF_ERROR(InlinePass(module, options.kept_composites));
   LegacyPass(module);
-  PJRT_PLUGIN_RETURN_IF_ERROR(SpmdPass(module));
   SimplifyPass(module);
   CsePass(module);
   SimplifyPass(module);  // x - x and select(p, x, x) show only when equal values are one

@@ -22,8 +22,9 @@ std::unique_ptr<program::Module> Read(std::string_view text) {
   return std::make_unique<program::Module>();
 }
 
-TEST(Legacy, PartsOfEitherPartitioner) {
-  for (std::string_view text : {program::kForShardy, program::kForGspmd}) {
+TEST(Legacy, PartsOfEveryPartitioner) {
+  for (std::string_view text :
+       {program::kForShardy, program::kForEarlyShardy, program::kForGspmd}) {
     auto module = Read(text);
     Harness run;
     auto executable = run.Compile(*module, {.num_replicas = 1, .num_partitions = 4});
