@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pjrt_scaffold import _answers
 from tests.support.rendering import ROOT, git
 from tests.update.conftest import Small
-from tests.update.histories import commit
+from tests.update.histories import commit, replace
 
 WORKFLOW = ROOT / "template/.github/workflows/update.yml"
 
@@ -64,6 +65,9 @@ def runner(small: Small, tmp_path: Path) -> Runner:
     ):
         (home / "bin" / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
         (home / "bin" / name).chmod(0o755)
+    address = f"_src_path: file://{small.template}"
+    replace(small.repository / _answers.FILE, f"_src_path: {small.template}", address)
+    commit(small.repository, "A template that can be reached")
     git(home, "clone", "--quiet", "--bare", str(small.repository), "origin.git")
     git(home, "clone", "--quiet", "origin.git", "checkout")
     return Runner(home / "checkout", home)
@@ -110,4 +114,10 @@ def test_nothing_newer(runner: Runner, small: Small) -> None:
     git(small.template, "tag", "--delete", "v0.2.0", "v0.3.0")
     git(small.template, "reset", "--quiet", "--hard", "v0.1.0")
     assert runner.run("Update", API="0.90").endswith("Nothing is newer than what is here.\n")
+    assert runner.outputs() == {}
+
+
+def test_template_on_somebodys_machine(runner: Runner) -> None:
+    replace(runner.checkout / _answers.FILE, "file://", "")
+    assert "::notice::" in runner.run("Update", API="0.98")
     assert runner.outputs() == {}
