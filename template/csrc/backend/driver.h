@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backend/compiler.h"
+#include "backend/custom_call.h"
 #include "backend/device.h"
 #include "backend/options.h"
 #include "backend/status.h"
@@ -49,6 +50,8 @@ struct DriverOptions {
   int process_index = 0;
   int num_processes = 1;
   KeyValueStore store;
+  // The foreign functions that programs may call; lives for ever. Null: there are none.
+  CustomCalls* custom_calls = nullptr;
   // The driver is asked for no more than what its devices and memories are, and to compile: it
   // touches no hardware. INVALID_ARGUMENT when there are no such devices; UNIMPLEMENTED from a
   // backend that cannot compile without its devices.

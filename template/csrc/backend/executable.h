@@ -13,6 +13,7 @@
 
 #include "backend/attribute.h"
 #include "backend/completion.h"
+#include "backend/custom_call.h"
 #include "backend/device.h"
 #include "backend/host_transfers.h"
 #include "backend/shape.h"
@@ -92,6 +93,8 @@ struct LaunchResult {
 
 struct LaunchOptions {
   int64_t launch_id = 0;  // equal on all processes that take part in one execution
+  // For the program's custom calls; null when the framework gave nothing. Kept until `done`.
+  std::shared_ptr<const UserData> user_data = nullptr;
 };
 
 // Any member may be called from any thread.

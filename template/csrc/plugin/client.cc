@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/completion.h"
+#include "plugin/ffi_handlers.h"
 #include "plugin/layer.h"
 #include "plugin/options.h"
 
@@ -83,7 +84,9 @@ Result<std::shared_ptr<Client>> Client::Create(const backend::DriverOptions& opt
   WatchForks();
   std::shared_ptr<Client> client(new Client, DestroyClient);
   client->fork_generation = ForkGeneration();
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(client->driver, backend::CreateDriver(options));
+  backend::DriverOptions all = options;
+  all.custom_calls = RegisteredCustomCalls();
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(client->driver, backend::CreateDriver(all));
   client->process_index = options.process_index;
   client->compile_only = options.topology.has_value();
   PJRT_PLUGIN_RETURN_IF_ERROR(client->Build());

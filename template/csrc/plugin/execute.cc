@@ -11,6 +11,7 @@
 
 #include "plugin/buffer.h"
 #include "plugin/executable.h"
+#include "plugin/execute_context.h"
 #include "plugin/host_callbacks.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
@@ -232,6 +233,8 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
   backend::LaunchOptions options;
   if (args.options != nullptr) {
     options.launch_id = args.options->launch_id;
+    const ExecuteContext* context = FromC(args.options->context);
+    if (context != nullptr && !context->user_data->empty()) options.user_data = context->user_data;
     not_donatable = {args.options->non_donatable_input_indices,
                      args.options->num_non_donatable_input_indices};
   }
@@ -288,23 +291,6 @@ PJRT_Error* Layer::LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args* 
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(const Seat seat,
                                  loaded.SeatOn(FromC(args->execute_device), kFunction));
   return MakeError(Execute(*args, loaded, {&seat, 1}));
-}
-
-// Frameworks make a context for the data of foreign functions, which this plugin has none of.
-namespace {
-
-struct ExecuteContext : Handle<Tag::kExecuteContext> {};
-}  // namespace
-PJRT_PLUGIN_HANDLE(PJRT_ExecuteContext, ExecuteContext)
-
-PJRT_Error* Layer::ExecuteContext_Create(PJRT_ExecuteContext_Create_Args* args) {
-  args->context = ToC(new ExecuteContext);
-  return nullptr;
-}
-
-PJRT_Error* Layer::ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args* args) {
-  delete FromC(args->context);
-  return nullptr;
 }
 
 }  // namespace PJRT_PLUGIN_NS::plugin

@@ -247,6 +247,8 @@ struct Layer : generated::Defaults {
 
   // execute.cc
   PJRT_LAYER(LoadedExecutable_Execute);
+
+  // execute_context.cc
   PJRT_LAYER(ExecuteContext_Create);
   PJRT_LAYER(ExecuteContext_Destroy);
 };
