@@ -37,6 +37,7 @@ constexpr std::pair<OpCode, Lowering> kLowerings[] = {
     {OpCode::kReplicaId, LowerReplicaId},
     {OpCode::kReshape, LowerReshape},
     {OpCode::kReverse, LowerReverse},
+    {OpCode::kRngBitGenerator, LowerRngBitGenerator},
     {OpCode::kScatter, LowerScatter},
     {OpCode::kSend, LowerSend},
     {OpCode::kSlice, LowerSlice},
