@@ -106,7 +106,7 @@ struct Layer : generated::Defaults {
 #endif
 
   // process_info.cc
-#if PJRT_SCAFFOLD_HAS_PJRT_Client_UpdateGlobalProcessInfo
+#if PJRT_SCAFFOLD_HAS_PJRT_ProcessInfo_struct_size
   PJRT_LAYER(Client_UpdateGlobalProcessInfo);
 #endif
 

@@ -11,7 +11,9 @@
 #include "plugin/error.h"
 #include "plugin/layer.h"
 
-#if PJRT_SCAFFOLD_HAS_PJRT_Client_UpdateGlobalProcessInfo
+// 0.73 and 0.74 know processes without a declared size. Frameworks since then send others, and
+// nothing tells the two apart: plugins of those versions accept the news unread.
+#if PJRT_SCAFFOLD_HAS_PJRT_ProcessInfo_struct_size
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {

@@ -8,7 +8,7 @@
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
-#if PJRT_SCAFFOLD_HAS_PJRT_Client_UpdateGlobalProcessInfo
+#if PJRT_SCAFFOLD_HAS_PJRT_ProcessInfo_struct_size
 TEST(ProcessInfo, ReachesTheDriver) {
   Fake::Reset();
   TestClient client;
