@@ -82,7 +82,7 @@ def import_(
     annotations.json: functions that lack an annotation, and changes that no note explains, are
     listed. On an error nothing is written. Needs libclang: pip install "pjrt-scaffold[import]".
     """
-    from pjrt_scaffold.registry import import_headers
+    from pjrt_scaffold.registry.importer import import_headers
 
     results = import_headers(path, partial=partial, default=default)
     if as_json:
@@ -110,7 +110,7 @@ def rebuild(context: click.Context, folder: Path, check: bool) -> None:
     For maintainers: FOLDER holds one tree, wheel or header for every version, the last of each.
     The result is byte for byte what imports one by one gave.
     """
-    from pjrt_scaffold.registry import reimport
+    from pjrt_scaffold.registry.importer import reimport
     from pjrt_scaffold.registry.load import FOLDER
 
     terminal: Terminal = context.obj
