@@ -83,7 +83,8 @@ Sharding ManualPart(Sharding sharding, const std::vector<Attribute>& manual_axes
   for (DimSharding& dim : sharding.dims) {
     std::erase_if(dim.axes, [&](const AxisRef& axis) {
       return std::none_of(manual_axes.begin(), manual_axes.end(), [&](const Attribute& name) {
-        return *name.As<std::string>() == axis.name;
+        const auto* text = name.As<std::string>();
+        return text != nullptr && *text == axis.name;
       });
     });
   }

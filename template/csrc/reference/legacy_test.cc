@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "program/gspmd.h"
 #include "program/legacy_programs.h"
+#include "program/pass_spmd.h"
 #include "program/passes.h"
 #include "program/read.h"
 #include "reference/testing_run.h"
@@ -90,6 +92,22 @@ TEST(Legacy, Functions) {
   EXPECT_EQ(sinh[299], uint16_t{0});
   EXPECT_EQ(sinh[300], uint16_t{0x3f05});  // 0.5211
   EXPECT_EQ(sinh[301], uint16_t{0xbf96});  // -1.1752
+}
+
+// A program from outside may say anything of the parts.
+TEST(Legacy, PartsThatDoNotFitAreRefused) {
+  for (const Type& part : {Type::Tensor(backend::DType::kS16, {2, 2}), program::I32({4, 2}),
+                           program::I32({2, 2, 1})}) {
+    Builder b({program::I32({8, 2})});
+    program::Sharding sharding = *program::ParseGspmdSharding("{devices=[4,1]<=[4]}", 2);
+    Op* call = b.AddOp(program::OpCode::kCustomCall, {b.argument(0)}, {part},
+                       {{"call_target_name", {std::string(program::kFullToShard)}}});
+    call->discardable = {{"sdy.sharding", {std::move(sharding)}}};
+    b.Return({call->result()});
+    const Status status =
+        Harness().Compile(b.module(), {.num_replicas = 1, .num_partitions = 4}).status();
+    EXPECT_CONTAINS(status.message(), "not the part that the sharding says");
+  }
 }
 
 TEST(Legacy, UnknownTargetIsRefusedByName) {

@@ -87,7 +87,7 @@ Status LowerFullToShard(PlanBuilder& b, const Op& op) {
   } else {
     PJRT_PLUGIN_ASSIGN_OR_RETURN(view, b.ViewOf(op.operands[0]));
   }
-  if (view.dims != op.type().dims)
+  if (view.dims != op.type().dims || op.operand_type(0).dtype != op.type().dtype)
     return PlanBuilder::Unsupported(op, "the result is not the part that the sharding says");
   b.Bind(op.result(), std::move(view));
   return Status();
@@ -101,7 +101,8 @@ Status LowerShardToFull(PlanBuilder& b, const Op& op) {
                                  SplitOf(b.module(), b.partitioning(), *sharding, op.type().dims));
   }
   PJRT_PLUGIN_ASSIGN_OR_RETURN(View view, b.ViewOf(op.operands[0]));
-  if (view.dims != (split ? split->local_dims : op.type().dims))
+  if (view.dims != (split ? split->local_dims : op.type().dims) ||
+      op.operand_type(0).dtype != op.type().dtype)
     return PlanBuilder::Unsupported(op, "the operand is not the part that the sharding says");
   if (split) {
     b.shards().insert_or_assign(op.result(), PlanBuilder::Shard{*split, std::move(view)});

@@ -115,7 +115,8 @@ Status LowerMath(PlanBuilder& b, const Op& op, const Math& math) {
 
 Status LowerCustomCall(PlanBuilder& b, const Op& op) {
   const std::string& target = op.String("call_target_name");
-  if (op.operands.size() == 1 && op.results.size() == 1) {
+  if (op.operands.size() == 1 && op.results.size() == 1 && op.operand_type(0).is_tensor() &&
+      op.type().is_tensor()) {
     if (target == program::kFullToShard) return LowerFullToShard(b, op);
     if (target == program::kShardToFull) return LowerShardToFull(b, op);
     const bool same_type = op.operand_type(0) == op.type();
@@ -126,7 +127,7 @@ Status LowerCustomCall(PlanBuilder& b, const Op& op) {
       if (same_type && target == math.target && HasMath(math, op.type().dtype))
         return LowerMath(b, op, math);
   }
-  return PlanBuilder::Unsupported(op, "there is no custom call target '" + target + "'");
+  return LowerForeignCall(b, op);
 }
 
 }  // namespace PJRT_PLUGIN_NS::reference
