@@ -233,8 +233,10 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
   backend::LaunchOptions options;
   if (args.options != nullptr) {
     options.launch_id = args.options->launch_id;
+#if PJRT_SCAFFOLD_HAS_PJRT_ExecuteOptions_context
     const ExecuteContext* context = FromC(args.options->context);
     if (context != nullptr && !context->user_data->empty()) options.user_data = context->user_data;
+#endif
     not_donatable = {args.options->non_donatable_input_indices,
                      args.options->num_non_donatable_input_indices};
   }

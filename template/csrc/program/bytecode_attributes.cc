@@ -285,17 +285,18 @@ Attribute AttributeDecoder::DecodeInteger(Cursor& in) {
   const size_t bits = TypeDecoder::ElementBits(type);
   const uint64_t value = ReadApInt(bits, in);
   if (bits == 1 && type.dtype == DType::kPred) return {(value & 1) != 0};
-  if (bits == 0 || bits >= 64) return Of(int64_t(value));
+  if (bits == 0 || bits >= 64) return {int64_t(value), type.dtype};
   const int unused = 64 - int(bits);
   const bool is_unsigned = type.dtype && backend::IsUnsignedInt(*type.dtype);
-  return Of(is_unsigned ? int64_t(value << unused >> unused) : int64_t(value << unused) >> unused);
+  return {is_unsigned ? int64_t(value << unused >> unused) : int64_t(value << unused) >> unused,
+          type.dtype};
 }
 
 Attribute AttributeDecoder::DecodeFloat(Cursor& in) {
   const TypeDecoder::Decoded& type = types_.Get(in.Varint(), in);
   const uint64_t bits = ReadApInt(TypeDecoder::ElementBits(type), in);
   if (!in.ok() || !type.dtype || !backend::IsFloat(*type.dtype)) return {};
-  return {FloatFromBits(*type.dtype, bits)};
+  return {FloatFromBits(*type.dtype, bits), type.dtype};
 }
 
 // Numbers that are no tensor: element type, count, little-endian bytes.
@@ -309,14 +310,15 @@ Attribute AttributeDecoder::DecodeDenseArray(Cursor& in) {
     in.Fail(std::to_string(raw.size()) + " bytes for " + std::to_string(count) + " numbers");
     return {};
   }
-  if (!backend::IsInt(*element.dtype) && *element.dtype != DType::kPred) return {};
   Literal literal;
   literal.type = Type::Tensor(*element.dtype, {int64_t(count)});
   const auto* bytes = reinterpret_cast<const std::byte*>(raw.data());
   literal.data = std::make_shared<const std::vector<std::byte>>(bytes, bytes + raw.size());
+  if (!backend::IsInt(*element.dtype) && *element.dtype != DType::kPred)
+    return {std::move(literal)};
   Ints ints(count);
   for (size_t i = 0; i < count; ++i) ints[i] = literal.IntAt(int64_t(i));
-  return {std::move(ints)};
+  return {std::move(ints), element.dtype};
 }
 
 Attribute AttributeDecoder::DecodeTensor(Cursor& in) {

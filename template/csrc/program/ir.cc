@@ -45,7 +45,9 @@ bool operator==(const Literal& a, const Literal& b) {
   return a.type == b.type && a.splat == b.splat && (a.data == b.data || *a.data == *b.data);
 }
 
-bool operator==(const Attribute& a, const Attribute& b) { return a.value == b.value; }
+bool operator==(const Attribute& a, const Attribute& b) {
+  return a.dtype == b.dtype && a.value == b.value;
+}
 
 std::string_view OpName(OpCode code) { return InfoOf(code).name; }
 

@@ -121,6 +121,9 @@ struct Attribute {
   std::variant<std::monostate, bool, int64_t, double, std::string, Ints, Type, Literal,
                std::vector<Attribute>, AttributeList, Sharding>
       value;
+  // Of an integer, a float or Ints that no op declares (a custom call's own): the type that it has
+  // in the file, where it is one of a tensor's.
+  std::optional<DType> dtype = std::nullopt;
 
   template <typename T>
   const T* As() const {

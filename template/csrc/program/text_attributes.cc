@@ -145,16 +145,23 @@ Attribute ParseDense(TextCursor& in) {
 // array<i64: 1, 2>
 Attribute ParseArray(TextCursor& in) {
   Ints ints;
+  std::vector<std::byte> bytes;
   in.Expect("<");
-  in.Word();
+  const std::optional<DType> dtype = DTypeByName(in.Word());
+  const bool is_float = dtype && backend::IsFloat(*dtype);
   if (in.Accept(":")) {
     do {
-      const bool yes = in.Accept("true");
-      ints.push_back(yes || in.Accept("false") ? yes : in.Integer());
+      const std::string token = ElementToken(in);
+      const uint64_t bits = BitsOf(dtype.value_or(DType::kS64), token, in);
+      ints.push_back(int64_t(bits));
+      const auto* at = reinterpret_cast<const std::byte*>(&bits);  // little-endian
+      if (is_float) bytes.insert(bytes.end(), at, at + backend::DTypeBytes(*dtype));
     } while (in.ok() && in.Accept(","));
   }
   in.Expect(">");
-  return {std::move(ints)};
+  if (!is_float) return {std::move(ints), dtype};
+  return {Literal{Type::Tensor(*dtype, {int64_t(ints.size())}), false,
+                  std::make_shared<const std::vector<std::byte>>(std::move(bytes))}};
 }
 
 Attribute ParseNumber(TextCursor& in) {
@@ -168,8 +175,8 @@ Attribute ParseNumber(TextCursor& in) {
     is_float = backend::IsFloat(dtype);
   }
   const uint64_t bits = BitsOf(dtype, token, in);
-  if (is_float) return {FloatFromBits(dtype, bits)};
-  return {int64_t(bits)};
+  if (is_float) return {FloatFromBits(dtype, bits), dtype};
+  return {int64_t(bits), dtype};
 }
 
 // ---- Attributes of dialects ----

@@ -114,7 +114,7 @@ Result<std::shared_ptr<PlanExecutable>> CompileModule(program::Module& module,
                                                       const Partitioning& partitioning,
                                                       std::shared_ptr<const std::string> serialized,
                                                       Runtime* runtime) {
-  PlanBuilder builder(module, partitioning, runtime->pool.threads());
+  PlanBuilder builder(module, partitioning, runtime->pool.threads(), runtime->custom_calls);
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Plan plan, builder.Build());
   PJRT_PLUGIN_ASSIGN_OR_RETURN(backend::ExecutableInfo info, InfoOf(module, plan, partitioning));
   info.optimized_text = OptimizedText(module, info);

@@ -125,8 +125,10 @@ class SimulatedDevice final : public backend::Device {
 
 class ReferenceDriver final : public backend::Driver {
  public:
-  ReferenceDriver(std::vector<backend::DeviceInfo> infos, size_t memory_limit, std::string dump)
+  ReferenceDriver(std::vector<backend::DeviceInfo> infos, size_t memory_limit, std::string dump,
+                  backend::CustomCalls* custom_calls)
       : runtime_(infos.size()), compiler_(&runtime_, std::move(dump)) {
+    runtime_.custom_calls = custom_calls;
     version_ = std::string(kPlatformName) + " reference " + kPluginVersion + " (" +
                std::string(kernels::ActiveIsa()) + ")";
     for (backend::DeviceInfo& info : infos) {
@@ -216,7 +218,8 @@ backend::Result<std::unique_ptr<backend::Driver>> CreateDriver(
   PJRT_PLUGIN_ASSIGN_OR_RETURN(std::vector<backend::DeviceInfo> infos, ListDevices(options));
   const char* dump = std::getenv(PJRT_PLUGIN_ENV "_DUMP");
   return std::unique_ptr<backend::Driver>(std::make_unique<ReferenceDriver>(
-      std::move(infos), size_t(options.options.Int("memory_bytes")), dump == nullptr ? "" : dump));
+      std::move(infos), size_t(options.options.Int("memory_bytes")), dump == nullptr ? "" : dump,
+      options.custom_calls));
 }
 
 }  // namespace PJRT_PLUGIN_NS::reference

@@ -72,6 +72,9 @@ Status LowerShardToFull(PlanBuilder& b, const Op& op);
 // plan_custom_call.cc
 Status LowerCustomCall(PlanBuilder& b, const Op& op);
 
+// plan_foreign_call.cc: functions that the framework has registered
+Status LowerForeignCall(PlanBuilder& b, const Op& op);
+
 }  // namespace PJRT_PLUGIN_NS::reference
 
 #endif  // REFERENCE_LOWERINGS_H_

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/executable.h"
 #include "backend/host_transfers.h"
 #include "backend/status.h"
 #include "generated/config.h"
@@ -55,6 +56,8 @@ struct Frame {
   ThreadPool* pool = nullptr;
   Collectives* collectives = nullptr;      // null in a program without any
   backend::HostTransfers* host = nullptr;  // null when the caller takes and gives nothing
+  backend::Device* device = nullptr;
+  const backend::LaunchOptions* launch = nullptr;
   int replica = 0;
   int partition = 0;
 

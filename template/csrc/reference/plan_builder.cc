@@ -33,8 +33,12 @@ const program::Attribute* FindAttribute(const program::AttributeList& list, std:
 }  // namespace
 
 PlanBuilder::PlanBuilder(const program::Module& module, const Partitioning& partitioning,
-                         int threads)
-    : module_(module), partitioning_(partitioning), threads_(threads), fusion_(*this) {}
+                         int threads, backend::CustomCalls* custom_calls)
+    : module_(module),
+      partitioning_(partitioning),
+      threads_(threads),
+      custom_calls_(custom_calls),
+      fusion_(*this) {}
 
 std::string PlanBuilder::Describe(const Op& op) {
   std::string where = program::ToString(*op.location);
