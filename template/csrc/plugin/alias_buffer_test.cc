@@ -1,6 +1,7 @@
 // Alias buffers: passed on before it is known which buffer they are.
 
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -250,6 +251,21 @@ TEST(AliasBuffer, RefusesAMemoryThatIsNotTheClients) {
   EXPECT_CONTAINS(CreateAlias(client, nullptr).error, "memory is null");
   EXPECT_CONTAINS(CreateAlias(client, other.memory(0, "device")).error, "another client's");
   EXPECT_CONTAINS(CreateAlias(client, client.memory(0, "device"), {-1}).error, "negative");
+}
+
+TEST(AliasBuffer, MayBeNeededWhileItIsFulfilled) {
+  Fake::Reset();
+  TestClient client;
+  for (int round = 0; round < 200; ++round) {
+    Alias alias = CreateAlias(client, client.memory(0, "device"));
+    PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
+    std::thread fulfiller([&] { EXPECT_EQ(alias.Fulfill(x), ""); });
+    EXPECT_EQ(Get<float>(alias.buffer), (Floats{1, 2, 3, 4}));
+    fulfiller.join();
+    DestroyBuffer(x);
+    DestroyBuffer(alias.buffer);
+  }
+  EXPECT_EQ(Fake::LiveBlocks(), 0);
 }
 
 TEST(AliasBuffer, AnyOrderOfDestruction) {

@@ -1,6 +1,7 @@
 // PJRT_Device_PoisonExecution: an execution that runs is failed from outside.
 
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,19 @@ TEST(PoisonExecution, ComesTooLateForWhatIsOver) {
   EXPECT_EQ(Poison(f.client.device(0), 7), "false");
   EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, 5}));
   Destroy(run);
+}
+
+TEST(PoisonExecution, MayComeAsTheExecutionEnds) {
+  Fixture f;
+  for (int round = 0; round < 200; ++round) {
+    Run run = f.Launch(f.x, 7, {0});
+    std::string poisoned;
+    std::thread other([&] { poisoned = Poison(f.client.device(0), 7); });
+    Fake::RunQueued();
+    other.join();
+    EXPECT_EQ(ReadyText(run.outputs[0][0]), poisoned == "true" ? "10: a peer is gone" : "");
+    Destroy(run);
+  }
 }
 
 TEST(PoisonExecution, WantsAFailure) {
