@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,9 @@ def rewrite(path: Path, values: Mapping[str, str | None]) -> None:
         if not dropping:
             body.append(line)
     kept = {key: value for key, value in values.items() if value is not None}
-    new = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True) if kept else ""
-    path.write_text("".join([*head, new, *body]), encoding="utf-8")
+    # One line each, however long: other tools look for `_src_path` with less than a YAML parser.
+    new = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=sys.maxsize)
+    path.write_text("".join([*head, new if kept else "", *body]), encoding="utf-8")
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -138,5 +138,5 @@ def read_expected(path: Path) -> tuple[int | None, list[str]]:
 
 def names(lines: Iterable[str]) -> list[str]:
     """The functions that lines of the list name; the rest of a line is a comment."""
-    found = (re.split(r"[ #]", line, maxsplit=1)[0] for line in lines)
+    found = (re.split(r"[\s#]", line, maxsplit=1)[0] for line in lines)
     return [name for name in found if name]

@@ -1,12 +1,7 @@
 """Bringing a generated repository to another template, API version or answer.
 
 The template is rendered twice, as it was and as it is to be, and git merges the difference into the
-repository. Three kinds of files, by path:
-
-- the tool's: the generated folders and the answers file. Always as rendered: edits are undone.
-- the owner's: `_skip_if_exists` of copier.yml. A file that is exactly as it was rendered follows
-  the template; once it was changed or deleted, no update touches it.
-- the template's: all others. Merged; where both sides changed a line, the owner decides.
+repository, with regard to whose each file is (see _ownership).
 """
 
 from __future__ import annotations
@@ -24,10 +19,10 @@ from pjrt_scaffold import (
     _answers,
     _copier,
     _gaps,
-    _generated,
     _git,
     _history,
     _merge,
+    _ownership,
     _project,
     _source,
 )
@@ -41,7 +36,6 @@ from pjrt_scaffold.registry.versions import releases, resolve
 LATEST = "latest"
 """As an API version: the one that new repositories get, which a released jaxlib speaks."""
 
-VENDOR = "csrc/vendor/"
 _API, _BACKEND = "pjrt_api_version", "backend"
 
 
@@ -83,7 +77,7 @@ class Update:
         healed: generated files that had been edited or deleted.
         new_answers: the defaults taken for questions that the repository had no answer to.
         comparison: what the new API version brought; None when it is not newer.
-        taken_off: functions that went off the owner's list of gaps, see `_correct_list`.
+        taken_off: functions that went off the owner's list of gaps, see `_ownership.Sides`.
         gaps: what the C++ does not implement; None for a repository without our plugin layer.
         notes: the changes of meaning that concern functions which the owner implements.
     """
@@ -260,23 +254,15 @@ def _finish(
     old: _history.Template,
     new: _history.Template,
 ) -> Update:
-    before, ours = repository.store(renderings.before), repository.tree("HEAD")
-    after = repository.store(renderings.after)
-    frozen = _frozen(repository, renderings, before, ours)
-    base, theirs = dict(before), dict(after)
-    generated = _generated.folders([*before, *after])
-    healed = []
-    for path in before.keys() | after.keys():
-        if _generated.is_in(path, generated) or path == _answers.FILE:
-            if path != _answers.FILE and ours.get(path) != before.get(path):
-                healed.append(path)
-            _put(base, path, ours.get(path))
-        elif renderings.is_owners(path) and (frozen(path) or ours.get(path) != before.get(path)):
-            _put(theirs, path, before.get(path))
-    path, (content, taken_off) = _gaps.EXPECTED, _correct_list(repository, before, ours, after)
-    if content is not None:
-        base[path], theirs[path] = ours[path], content
-    merge = repository.merge(base, ours, theirs)
+    sides = _ownership.settle(
+        repository,
+        before=repository.store(renderings.before),
+        after=repository.store(renderings.after),
+        ours=repository.tree("HEAD"),
+        is_owners=renderings.is_owners,
+        backends=(renderings.old_answers.get(_BACKEND), renderings.answers.get(_BACKEND)),
+    )
+    merge = repository.merge(sides.base, sides.ours, sides.theirs)
     states = (
         State(old.name, str(renderings.old_answers.get(_API, ""))),
         State(new.name, str(renderings.answers.get(_API, ""))),
@@ -293,78 +279,10 @@ def _finish(
     return Update(
         *states,
         merge=merge,
-        healed=tuple(sorted(healed)),
+        healed=sides.healed,
         new_answers={n: v for n, v in renderings.answers.items() if n not in known},
-        taken_off=taken_off,
+        taken_off=sides.taken_off,
         comparison=comparison,
         gaps=gaps,
         notes=tuple(_gaps.concern(news, api, overridden)),
     )
-
-
-def _put(tree: _merge.Tree, path: str, value: str | None) -> None:
-    if value is None:
-        tree.pop(path, None)
-    else:
-        tree[path] = value
-
-
-def _frozen(
-    repository: _merge.Scratch,
-    renderings: _Renderings,
-    before: _merge.Tree,
-    ours: _merge.Tree,
-) -> Callable[[str], bool]:
-    """Which of the owner's files stay, although they are as they were rendered.
-
-    With another backend csrc/vendor is one thing: an untouched folder becomes that backend's
-    beginning, a folder that somebody worked in stays as it is.
-    """
-    other_backend = renderings.answers.get(_BACKEND) != renderings.old_answers.get(_BACKEND)
-    paths = {path for path in (*before, *ours) if path.startswith(VENDOR)}
-    keep_vendor = other_backend and any(before.get(path) != ours.get(path) for path in paths)
-    if keep_vendor and renderings.old_answers.get(_BACKEND) == "reference_cpu":
-        _require_independent(repository, ours)
-
-    return lambda path: keep_vendor and path.startswith(VENDOR)
-
-
-def _correct_list(
-    repository: _merge.Scratch, before: _merge.Tree, ours: _merge.Tree, after: _merge.Tree
-) -> tuple[str | None, tuple[str, ...]]:
-    """Take off the list of gaps what the template listed and lists no more.
-
-    It implements these functions by now, or the API version does not have them: the line would fail
-    the tests. Whatever else the owner's list says stays, and above all its first line: up to which
-    API version somebody has looked.
-
-    Returns:
-        The list, None when there is none; and the functions that went.
-    """
-    if any(_gaps.EXPECTED not in tree for tree in (before, ours, after)):
-        return None, ()
-    old, text, new = (
-        repository.read(tree[_gaps.EXPECTED]).decode(errors="surrogateescape")
-        for tree in (before, ours, after)
-    )
-    gone = set(_gaps.names(old.splitlines())) - set(_gaps.names(new.splitlines()))
-    taken_off = tuple(name for name in _gaps.names(text.splitlines()) if name in gone)
-    if taken_off:
-        text = _gaps.without(text, taken_off)
-    return repository.write(text.encode(errors="surrogateescape")), taken_off
-
-
-def _require_independent(repository: _merge.Scratch, ours: _merge.Tree) -> None:
-    """Raise UsageError when the owner's sources still need the reference backend."""
-    using = [
-        path
-        for path, value in ours.items()
-        if path.startswith(VENDOR) and b'#include "reference/' in repository.read(value)
-    ]
-    if using:
-        raise UsageError(
-            f"These files still use the reference backend: {', '.join(sorted(using))}.",
-            "With another backend csrc/reference goes, and they would not compile.",
-            "Create your own driver in csrc/vendor/backend.cc first. A skeleton to begin with: "
-            "pjrt-scaffold new ../skeleton --defaults -d backend=own",
-        )

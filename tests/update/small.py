@@ -57,7 +57,7 @@ struct Layer : generated::Defaults {
 """
 LINES = "".join(f"Line {number} of a file that is long enough.\n" for number in range(20))
 FILES = {
-    ANSWERS: "# Written by copier.\n{{ _copier_answers|to_nice_yaml -}}\n",
+    ANSWERS: "# Written by copier.\n{{ _copier_answers|to_nice_yaml(width=10000) -}}\n",
     ".gitignore": "build/\n",
     "README.md": "# A plugin\n",
     "Makefile": LINES,

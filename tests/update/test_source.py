@@ -33,6 +33,14 @@ def test_folders_become_absolute(tmp_path: Path) -> None:
     assert _source.locate("template", tmp_path) == str(tmp_path / "template")
 
 
+def test_long_addresses_stay_on_one_line(tmp_path: Path) -> None:
+    path = tmp_path / _answers.FILE
+    path.write_text("# Head\n_src_path: /a/b\n  c\nbackend: own\n", encoding="utf-8")
+    _answers.rewrite(path, {"_src_path": "/a folder/" * 20})
+    text = path.read_text(encoding="utf-8")
+    assert text == f"# Head\n_src_path: {'/a folder/' * 20}\nbackend: own\n"
+
+
 @pytest.mark.parametrize("form", ["relative", "url", "bare"])
 def test_recorded_addresses(form: str, small: Small, tmp_path: Path) -> None:
     """A recorded address stays as it is; a relative one begins at the repository."""
