@@ -96,9 +96,7 @@ def saxpy(a: float, x: Any, y: Any) -> Any:
 
 @pytest.mark.usefixtures("functions")
 def test_call_inside_of_a_program() -> None:
-    @jax.jit
-    def f(x: Any, y: Any) -> Any:
-        return saxpy(3.0, x * 2, y.T) + 1
+    f = jax.jit(lambda x, y: saxpy(3.0, x * 2, y.T) + 1)
 
     x, y = jnp.arange(6.0).reshape(2, 3), jnp.arange(6.0).reshape(3, 2)
     np.testing.assert_array_equal(f(x, y), 3 * (x * 2) + y.T + 1)
@@ -116,10 +114,7 @@ def test_call_under_vmap_and_in_a_loop() -> None:
 @pytest.mark.usefixtures("functions")
 def test_call_on_every_device_from_many_threads() -> None:
     devices = jax.devices(config.PLATFORM)
-
-    @jax.jit
-    def f(x: Any, y: Any) -> Any:
-        return saxpy(2.0, x, y)
+    f = jax.jit(lambda x, y: saxpy(2.0, x, y))
 
     def run(i: int) -> np.ndarray[Any, Any]:
         x = jax.device_put(np.full(100, i, np.float32), devices[i % len(devices)])
@@ -176,7 +171,6 @@ def test_failures_become_errors_of_jax(name: str, attributes: Any, message: str)
 @pytest.mark.usefixtures("functions")
 @pytest.mark.parametrize("keep", [False, True])
 def test_result_in_the_memory_of_an_argument(keep: bool) -> None:
-    @jax.jit
     def f(x: Any) -> Any:
         y = x * 2
         call = jax.ffi.ffi_call("test_BumpFirst", like(x), input_output_aliases={0: 0})
@@ -184,7 +178,7 @@ def test_result_in_the_memory_of_an_argument(keep: bool) -> None:
         return (z, y) if keep else (z, x)
 
     x = jnp.arange(5.0)
-    z, other = f(x)
+    z, other = jax.jit(f)(x)
     np.testing.assert_array_equal(z, [100, 2, 4, 6, 8])
     np.testing.assert_array_equal(other, x * 2 if keep else x)
     np.testing.assert_array_equal(x, np.arange(5.0))

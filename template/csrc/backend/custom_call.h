@@ -128,9 +128,9 @@ class CustomCalls {
  public:
   virtual ~CustomCalls() = default;
 
-  // Looks the function up and lets it prepare itself for the call. NOT_FOUND lists what is
-  // registered; INVALID_ARGUMENT is for attributes that functions cannot take; else the function's
-  // failure.
+  // Looks the function up and lets it prepare itself for the call. UNIMPLEMENTED, for a function
+  // that is not registered, lists those that are; INVALID_ARGUMENT is for attributes that functions
+  // cannot take; else the function's failure.
   virtual Result<std::unique_ptr<CustomCall>> Instantiate(const CallSignature& signature) = 0;
 };
 

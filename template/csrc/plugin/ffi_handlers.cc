@@ -71,9 +71,9 @@ class FfiHandlers final : public backend::CustomCalls {
       }
       known += (known.empty() ? "" : ", ") + other;
     }
-    return NotFound("no FFI handler '" + name + "' is registered for the platform " +
-                    std::string(kPlatformName) + "; registered are: " +
-                    (known.empty() ? "none" : known) + " (jax.ffi.register_ffi_target)");
+    return Unimplemented("no FFI handler '" + name + "' is registered for the platform " +
+                         std::string(kPlatformName) + "; registered are: " +
+                         (known.empty() ? "none" : known) + " (jax.ffi.register_ffi_target)");
   }
 
   std::mutex mutex_;

@@ -220,6 +220,11 @@ Status CallForeign(backend::CustomCall& call, const std::vector<Passed>& operand
   return call.Run(from, to, context).Await();
 }
 
+// With the operation in front, as PlanBuilder::Unsupported has it.
+Status Explained(const Op& op, const Status& status) {
+  return status.Annotated("the reference backend cannot run " + PlanBuilder::Describe(op));
+}
+
 std::optional<backend::Shape> ShapeOf(const Type& type) {
   if (!type.is_tensor()) return std::nullopt;
   return backend::Shape{type.dtype, type.dims};
@@ -274,8 +279,8 @@ Status LowerForeignCall(PlanBuilder& b, const Op& op) {
     if (operand_of[i] < 0) continue;
     Passed& operand = operands[size_t(operand_of[i])];
     if (operand.becomes >= 0)
-      return PlanBuilder::Unsupported(op, "operand " + std::to_string(operand_of[i]) +
-                                              " cannot become two results");
+      return PlanBuilder::Unsupported(
+          op, "operand " + std::to_string(operand_of[i]) + " cannot become two results");
     operand.becomes = int(i);
     // Not where the function sees the old value elsewhere.
     const auto is_there = [&](BufferId id) { return b.Root(id) == b.Root(operand.place.buffer); };
@@ -283,10 +288,10 @@ Status LowerForeignCall(PlanBuilder& b, const Op& op) {
       uses.in_place.emplace_back(operand.place.buffer, results[i].place.buffer);
   }
   Result<backend::CallAttributes> attributes = CallAttributesOf(*config);
-  if (!attributes.ok()) return attributes.status().Annotated(PlanBuilder::Describe(op));
+  if (!attributes.ok()) return Explained(op, attributes.status());
   signature.attributes = *std::move(attributes);
   Result<std::unique_ptr<backend::CustomCall>> call = b.custom_calls()->Instantiate(signature);
-  if (!call.ok()) return call.status().Annotated(PlanBuilder::Describe(op));
+  if (!call.ok()) return Explained(op, call.status());
   b.Emit(op, std::move(uses),
          [call = std::shared_ptr<backend::CustomCall>(*std::move(call)),
           operands = std::move(operands), results = std::move(results)](const Frame& frame) {

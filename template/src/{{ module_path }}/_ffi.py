@@ -24,7 +24,7 @@ _FFI: Final = 5
 _STAGES: Final = ("instantiate", "prepare", "initialize", "execute")
 
 
-_FunctionPointer: Final[type] = ctypes.CFUNCTYPE(None).__mro__[1]  # of all functions of ctypes
+_FunctionPointer: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]  # of all functions of ctypes
 
 
 class _CustomCallArgs(ctypes.Structure):  # PJRT_Gpu_Register_Custom_Call_Args
