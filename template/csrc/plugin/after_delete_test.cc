@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "generated/features.h"
+#include "plugin/api_test_util.h"
 #include "plugin/buffer.h"
 #include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"

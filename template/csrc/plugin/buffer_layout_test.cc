@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "plugin/api_test_util.h"
 #include "plugin/fake_backend_test_util.h"
 #include "plugin/layout.h"
 #include "testing/test.h"

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "plugin/api_test_util.h"
 #include "plugin/dtype.h"
 #include "plugin/fake_backend_test_util.h"
 #include "plugin/host_copy.h"

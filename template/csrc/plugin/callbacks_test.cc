@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "generated/features.h"
+#include "plugin/api_test_util.h"
 #include "plugin/error.h"
 #include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"

@@ -1,6 +1,7 @@
 #include "plugin/device.h"
 
 #include "generated/features.h"
+#include "plugin/api_test_util.h"
 #include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backend/completion.h"
+#include "plugin/api_test_util.h"
 #include "plugin/error.h"
-#include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"
 
 namespace PJRT_PLUGIN_NS::plugin {

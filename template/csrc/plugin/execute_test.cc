@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "plugin/api_test_util.h"
 #include "plugin/compile_options.h"
 #include "plugin/executable.h"
 #include "plugin/fake_backend_test_util.h"

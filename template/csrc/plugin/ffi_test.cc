@@ -10,9 +10,9 @@
 
 #include "generated/features.h"
 #include "generated/pjrt_extensions.h"
+#include "plugin/api_test_util.h"
 #include "plugin/execute_context.h"
 #include "plugin/extensions.h"
-#include "plugin/fake_backend_test_util.h"
 #include "plugin/ffi_api.h"
 #include "plugin/ffi_handlers.h"
 #include "testing/test.h"
@@ -117,7 +117,7 @@ TEST(Ffi, RegistrationAsksTheHandler) {
 TEST(Ffi, UnknownTargetNamesTheKnownOnes) {
   EXPECT_EQ(RegisterAs("known", OfOneStage(&Nothing)), "");
   const std::string text = TextOf(Instantiate("unknown").status());
-  EXPECT_TRUE(Has(text, "5: no FFI handler 'unknown' is registered") && Has(text, "known"));
+  EXPECT_TRUE(Has(text, "12: no FFI handler 'unknown' is registered") && Has(text, "known"));
 }
 
 // ---- What a handler sees ----

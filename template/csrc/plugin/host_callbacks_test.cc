@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/api_test_util.h"
 #include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"
 

@@ -83,9 +83,13 @@ const AttributeList* TypedConfig(const Op& op) {
   static const AttributeList kNone;
   for (const program::NamedAttribute& one : op.discardable)
     if (one.name == "mhlo.backend_config") return one.value.As<AttributeList>();
-  if (const auto* config = op.Find("backend_config")->As<AttributeList>()) return config;
-  const bool is_typed = op.As<program::CustomCallApiVersion>("api_version") ==
-                        program::CustomCallApiVersion::kTypedFfi;
+  const program::Attribute* config = op.Find("backend_config");
+  if (config != nullptr && config->As<AttributeList>() != nullptr)
+    return config->As<AttributeList>();
+  const program::Attribute* version = op.Find("api_version");
+  const auto* number = version == nullptr ? nullptr : version->As<int64_t>();
+  const bool is_typed =
+      number != nullptr && *number == int64_t(program::CustomCallApiVersion::kTypedFfi);
   return is_typed ? &kNone : nullptr;
 }
 

@@ -1,5 +1,5 @@
-// The kernels for aarch64 CPUs. Their baseline has NEON already; what changes is the matrix product's
-// tile, which may use 32 registers.
+// The kernels for aarch64 CPUs. Their baseline has NEON already; what changes is the matrix
+// product's tile, which may use 32 registers.
 
 #include "reference/kernels/isa/region.h"
 #include "reference/kernels/isa/tables.h"
