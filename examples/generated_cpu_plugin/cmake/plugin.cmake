@@ -1,21 +1,23 @@
 # The helpers with which every folder of csrc describes itself.
 
-# The headers of the standard library that most files include. Reading them once saves a third of the build.
-set(PJRT_PLUGIN_STANDARD_HEADERS
-    <algorithm> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string> <string_view>
-    <unordered_map> <utility> <variant> <vector>)
-
-# pjrt_plugin_library(<name> [PRECOMPILE] [SOURCES <file>...] [DEPS <name>...] [LIBRARIES <library>...])
+# pjrt_plugin_library(<name> [UNITY] [WHOLE] [SOURCES <file>...] [DEPS <name>...] [LIBRARIES <library>...])
 #
 # A static library pjrt_<name> (an interface library when there are no sources). DEPS are folders' libraries, named
-# without the prefix; LIBRARIES are anything that target_link_libraries takes. PRECOMPILE pays from about ten sources
-# on; every file still includes what it uses.
+# without the prefix; LIBRARIES are anything that target_link_libraries takes. UNITY compiles
+# several sources as one, so that headers are read and templates instantiated once for all of them: it halves the build.
+# It asks that a name stands in an unnamed namespace of one source only; every file still includes what it uses, as
+# builds with PJRT_PLUGIN_UNITY=OFF show. WHOLE links every object of it, asked for or not: for what one of its own
+# DEPS calls.
 function(pjrt_plugin_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PRECOMPILE" "" "SOURCES;DEPS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY;WHOLE" "" "SOURCES;DEPS;LIBRARIES")
   _pjrt_refuse_unknown(pjrt_plugin_library ${name} "${arg_UNPARSED_ARGUMENTS}")
   list(TRANSFORM arg_DEPS PREPEND pjrt_)
+  set(type STATIC)
+  if(arg_WHOLE)
+    set(type OBJECT)
+  endif()
   if(arg_SOURCES)
-    add_library(pjrt_${name} STATIC ${arg_SOURCES})
+    add_library(pjrt_${name} ${type} ${arg_SOURCES})
     set(scope PUBLIC)
   else()
     add_library(pjrt_${name} INTERFACE)
@@ -23,8 +25,8 @@ function(pjrt_plugin_library name)
   endif()
   target_include_directories(pjrt_${name} ${scope} "${PROJECT_SOURCE_DIR}/csrc")
   target_link_libraries(pjrt_${name} ${scope} pjrt_flags ${arg_DEPS} ${arg_LIBRARIES})
-  if(arg_PRECOMPILE)
-    target_precompile_headers(pjrt_${name} PRIVATE ${PJRT_PLUGIN_STANDARD_HEADERS})
+  if(arg_UNITY AND PJRT_PLUGIN_UNITY)
+    set_target_properties(pjrt_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
 

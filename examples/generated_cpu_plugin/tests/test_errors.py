@@ -12,9 +12,12 @@ from support import run_python
 pytestmark = pytest.mark.core
 
 
-def client_error(options: str) -> str:
-    """The message of the failure to make a client with these create options."""
-    environ = {"JAX_PJRT_CLIENT_CREATE_OPTIONS": options, "JAX_PLATFORMS": config.PLATFORM}
+def client_error(options: str = "", **environment: str) -> str:
+    """The failure to make a client with these create options and variables of the plugin."""
+    environ = {"JAX_PLATFORMS": config.PLATFORM}
+    if options:
+        environ["JAX_PJRT_CLIENT_CREATE_OPTIONS"] = options
+    environ |= {config.ENV_PREFIX + name: value for name, value in environment.items()}
     result = run_python("import jax\njax.devices()", environ)
     assert result.returncode == 1, result.stderr
     return result.stderr.strip().splitlines()[-1]
@@ -35,6 +38,31 @@ def test_bad_value_of_an_option(value: str) -> None:
     assert "INVALID_ARGUMENT" in message
     assert "num_devices" in message
     assert value in message
+
+
+@pytest.mark.skipif(BACKEND == "own", reason="options of the skeleton")
+@pytest.mark.parametrize(
+    ("name", "value", "accepted"),
+    [
+        ("NUM_DEVICES", "many", "an integer from 1 to"),
+        ("MEMORY_BYTES", "-1", "an integer of at least 0"),
+    ],
+)
+def test_bad_value_of_a_variable(name: str, value: str, accepted: str) -> None:
+    """The user did not write an option, so the message names what was written."""
+    message = client_error(**{name: value})
+    assert "INVALID_ARGUMENT" in message
+    assert f"environment variable {config.ENV_PREFIX}{name} is" in message
+    assert value in message
+    assert accepted in message
+
+
+@pytest.mark.skipif(BACKEND != "reference_cpu", reason="a variable of the reference backend")
+def test_devices_that_there_are_not() -> None:
+    message = client_error(VISIBLE_DEVICES="1,9")
+    assert "INVALID_ARGUMENT" in message
+    assert "visible_devices is '1,9'" in message
+    assert "from 0 to" in message
 
 
 @pytest.mark.skipif(BACKEND == "own", reason="options of the skeleton")
@@ -82,3 +110,35 @@ def test_out_of_memory_is_an_error() -> None:
     """
     result = run_python(code, {config.ENV_PREFIX + "MEMORY_BYTES": str(1 << 21)})
     assert result.stdout.split() == ["RESOURCE_EXHAUSTED", "1000"], result.stderr
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.skipif(BACKEND == "own", reason="provoked by an option of the skeleton")
+def test_program_without_memory_for_its_result() -> None:
+    """The message names the program, and what it asked for; the next program runs."""
+    code = f"""
+    import jax, jax.numpy as jnp
+    jax.config.update("jax_default_device", jax.devices("{config.PLATFORM}")[0])
+    def large():
+        return jnp.ones(1 << 20)
+    try:
+        jax.jit(large)()
+    except jax.errors.JaxRuntimeError as error:
+        print(error)
+    print(jax.jit(lambda: jnp.ones(2))())
+    """
+    result = run_python(code, {config.ENV_PREFIX + "MEMORY_BYTES": str(1 << 20)})
+    assert result.returncode == 0, result.stderr
+    message, after = result.stdout.splitlines()
+    assert message.startswith("RESOURCE_EXHAUSTED: jit_large: ")
+    assert f"cannot allocate {4 << 20} bytes" in message
+    assert f"the limit is {1 << 20}" in message
+    assert after == "[1. 1.]"
+
+
+@pytest.mark.needs_compiler
+def test_deleted_argument() -> None:
+    x = jax.device_put(np.arange(3, dtype=np.float32), jax.devices(config.PLATFORM)[0])
+    x.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        jax.jit(lambda x: x + 1)(x)

@@ -11,6 +11,7 @@ import inspect
 import jax
 import pytest
 from jax._src import xla_bridge
+from jax._src.lib import xla_client
 from plugin_under_test import config, jax_compat
 
 pytestmark = pytest.mark.ecosystem
@@ -36,6 +37,18 @@ def test_switch_for_quiet_failure() -> None:
     assert registration.priority == config.PRIORITY
     assert jax_compat.let_it_fail_quietly(config.PLATFORM)
     assert not jax_compat.let_it_fail_quietly("no_such_platform")
+
+
+def test_handlers_of_foreign_functions() -> None:
+    for register in (
+        xla_client.register_custom_call_handler,
+        xla_client.register_custom_type_handler,
+    ):
+        assert list(inspect.signature(register).parameters) == ["platform", "handler"]
+    # They got the platform's handlers from initialize().
+    jax.devices(config.PLATFORM)
+    for attribute in ("_custom_callback_handler", "_custom_type_id_handler"):
+        assert config.PLATFORM in getattr(xla_client, attribute)
 
 
 def test_requested_platforms() -> None:

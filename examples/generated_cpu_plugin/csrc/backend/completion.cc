@@ -10,7 +10,16 @@
 namespace PJRT_PLUGIN_NS::backend {
 namespace {
 
+using Callback = std::function<void(const Status&)>;
+
 thread_local int running_callbacks = 0;  // sets may nest
+
+void Call(const Callback& callback, const Status& status) noexcept {
+  try {
+    callback(status);
+  } catch (...) {  // nobody here could do anything about it
+  }
+}
 
 }  // namespace
 
@@ -21,7 +30,7 @@ struct Completion::State {
   std::mutex mutex;
   std::condition_variable cv;
   Status status;  // written once, before `ready`
-  std::vector<std::function<void(const Status&)>> callbacks;
+  std::vector<Callback> callbacks;
 };
 
 Completion::Completion(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -46,7 +55,7 @@ Status Completion::Await() const {
   return state_->status;
 }
 
-void Completion::OnReady(std::function<void(const Status&)> callback) const {
+void Completion::OnReady(Callback callback) const {
   if (!IsReady()) {
     std::lock_guard lock(state_->mutex);
     if (!state_->ready.load(std::memory_order_acquire)) {
@@ -54,7 +63,7 @@ void Completion::OnReady(std::function<void(const Status&)> callback) const {
       return;
     }
   }
-  callback(status());
+  Call(callback, status());
 }
 
 Promise::Promise(std::shared_ptr<Completion::State> state) : state_(std::move(state)) {}
@@ -74,23 +83,24 @@ void Promise::Abandon() {
   Set(Internal("the work was dropped before it finished"));
 }
 
-void Promise::Set(Status status) const {
+bool Promise::Set(Status status) const {
   // The callbacks may drop the last other reference to the state, and even this promise.
   std::shared_ptr<Completion::State> state = state_;
-  if (state == nullptr) return;
-  std::vector<std::function<void(const Status&)>> callbacks;
+  if (state == nullptr) return false;
+  std::vector<Callback> callbacks;
   {
     std::lock_guard lock(state->mutex);
-    if (state->ready.load(std::memory_order_relaxed)) return;
+    if (state->ready.load(std::memory_order_relaxed)) return false;
     state->status = std::move(status);
     callbacks.swap(state->callbacks);
     state->ready.store(true, std::memory_order_release);
     state->cv.notify_all();
   }
   ++running_callbacks;
-  for (auto& callback : callbacks) callback(state->status);
+  for (const Callback& callback : callbacks) Call(callback, state->status);
   callbacks.clear();  // what they hold is let go of here too
   --running_callbacks;
+  return true;
 }
 
 std::pair<Completion, Promise> MakeCompletion() {

@@ -9,7 +9,9 @@
 //   done.OnReady([](const Status& s) { ... });   // runs once, on the setting thread or, when
 //   ready, right here
 //
-// Threads: every member may be called from any thread. Callbacks run outside of all locks.
+// Threads: every member may be called from any thread. Callbacks run outside of all locks. They
+// must not throw: they may be a framework's, called on a thread that nobody watches, so what they
+// throw is dropped.
 //
 // A copy costs one reference count; a completion that is ready and OK costs nothing at all, so work
 // that is done before the call returns should return Completion().
@@ -39,7 +41,7 @@ class Completion {
   // The outcome; only after IsReady().
   Status status() const;
   // Runs `callback` once with the outcome: now if ready, else on the thread that sets it. The
-  // callback may drop the last reference to this completion. It must not throw.
+  // callback may drop the last reference to this completion.
   void OnReady(std::function<void(const Status&)> callback) const;
 
  private:
@@ -57,8 +59,8 @@ class Promise {
   Promise(Promise&&) noexcept = default;
   Promise& operator=(Promise&& other) noexcept;
   ~Promise();
-  // Once only; later calls are ignored.
-  void Set(Status status) const;
+  // Sets the outcome, once: false, and nothing else, when it was set before.
+  bool Set(Status status) const;
 
  private:
   friend std::pair<Completion, Promise> MakeCompletion();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,11 +25,27 @@ TEST(Completion, CallbacksRunOnceWithTheOutcome) {
   int calls = 0;
   done.OnReady([&](const Status& s) { calls += s.code() == Code::kNotFound ? 1 : 100; });
   EXPECT_EQ(calls, 0);
-  promise.Set(NotFound("first"));
-  promise.Set(Status());
+  EXPECT_TRUE(promise.Set(NotFound("first")));
+  EXPECT_FALSE(promise.Set(Status()));
   EXPECT_EQ(calls, 1);
   done.OnReady([&](const Status&) { ++calls; });
   EXPECT_EQ(calls, 2);
+}
+
+TEST(Completion, WhatACallbackThrowsIsDropped) {
+  auto [done, promise] = MakeCompletion();
+  int calls = 0;
+  const auto throws = [&](const Status&) {
+    ++calls;
+    throw std::runtime_error("a callback threw");
+  };
+  done.OnReady(throws);
+  done.OnReady([&](const Status&) { calls += RunningCallbacks() ? 10 : 100; });
+  promise.Set(Status());
+  EXPECT_EQ(calls, 11);
+  EXPECT_FALSE(RunningCallbacks());
+  done.OnReady(throws);
+  EXPECT_EQ(calls, 12);
 }
 
 TEST(Completion, CallbackMayDropCompletionAndPromise) {

@@ -5,13 +5,18 @@
 // makes the whole PJRT C API out of it. The four functions at the end are the way in:
 // csrc/vendor/backend.cc defines them.
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/compiler.h"
+#include "backend/custom_call.h"
 #include "backend/device.h"
 #include "backend/options.h"
 #include "backend/status.h"
@@ -26,11 +31,31 @@ struct KeyValueStore {
   std::function<Result<std::string>(std::string_view key, int timeout_ms)> get;
 };
 
+// What the framework knows of one process of the job.
+struct ProcessInfo {
+  int index = 0;
+  uint64_t incarnation = 0;  // another number when the process has been started anew
+  bool connected = false;
+  Status error;  // why a process failed; OK in one that did not
+};
+
+// Devices to compile for, which need not be there: a topology without a client.
+struct TopologyRequest {
+  std::string name;                 // the framework's, "2x2"; empty: what the options say
+  std::vector<DeviceInfo> devices;  // instead of a name, those of a topology that was serialized
+};
+
 struct DriverOptions {
   Options options;  // one value for each of DriverOptionSpecs()
   int process_index = 0;
   int num_processes = 1;
   KeyValueStore store;
+  // The foreign functions that programs may call; lives for ever. Null: there are none.
+  CustomCalls* custom_calls = nullptr;
+  // The driver is asked for no more than what its devices and memories are, and to compile: it
+  // touches no hardware. INVALID_ARGUMENT when there are no such devices; UNIMPLEMENTED from a
+  // backend that cannot compile without its devices.
+  std::optional<TopologyRequest> topology;
 };
 
 // Destroyed after the last buffer and executable of its client, on whichever thread lets go of
@@ -47,6 +72,24 @@ class Driver {
   // The memories of this process's devices.
   virtual std::span<Memory* const> memories() const = 0;
   virtual Compiler& compiler() = 0;
+
+  // ---- Optional abilities ----
+
+  // Makes host memory reachable by the devices themselves ("pins" it), so that copies from and to
+  // it need no staging, until UnmapHostMemory of the same address. `bytes` is not 0, mapped ranges
+  // do not overlap, and each is unmapped before the driver is destroyed.
+  virtual Status MapHostMemory(void* address, size_t bytes) {
+    (void)address, (void)bytes;
+    return Unimplemented("the devices of this backend do not access host memory directly");
+  }
+  // No copy from or to the memory is under way: callers see to that.
+  virtual Status UnmapHostMemory(void* address) {
+    (void)address;
+    return Unimplemented("the devices of this backend do not access host memory directly");
+  }
+  // News of the job's processes, on a thread of the framework. Work that waits for a process that
+  // is gone, or has been started anew, may be failed.
+  virtual void UpdateProcesses(std::span<const ProcessInfo> processes) { (void)processes; }
 };
 
 // ---- Defined by csrc/vendor/backend.cc ----

@@ -13,7 +13,9 @@
 
 #include "backend/attribute.h"
 #include "backend/completion.h"
+#include "backend/custom_call.h"
 #include "backend/device.h"
+#include "backend/host_transfers.h"
 #include "backend/shape.h"
 #include "generated/config.h"
 
@@ -78,6 +80,8 @@ struct Launch {
   int partition = 0;
   std::span<const Argument> arguments;  // one a parameter
   std::span<const Completion> after;    // inputs ready, and donated blocks no longer read by others
+  // For the program's host sends and receives; null when the caller takes and gives nothing.
+  std::shared_ptr<HostTransfers> host = nullptr;
 };
 
 struct LaunchResult {
@@ -89,6 +93,8 @@ struct LaunchResult {
 
 struct LaunchOptions {
   int64_t launch_id = 0;  // equal on all processes that take part in one execution
+  // For the program's custom calls; null when the framework gave nothing. Kept until `done`.
+  std::shared_ptr<const UserData> user_data = nullptr;
 };
 
 // Any member may be called from any thread.

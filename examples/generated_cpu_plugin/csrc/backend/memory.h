@@ -89,6 +89,8 @@ class Memory {
   virtual Result<MemoryStats> Stats() const {
     return Unimplemented("this memory keeps no statistics");
   }
+  // Forgets what was: the peak is what is in use now, and counts and largest sizes begin anew.
+  virtual Status ClearStats() { return Unimplemented("this memory cannot clear its statistics"); }
 };
 
 }  // namespace PJRT_PLUGIN_NS::backend

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -37,7 +38,8 @@ class Options {
  public:
   using Value = std::variant<int64_t, bool, double, std::string>;
   void Set(std::string_view name, Value value) { values_[std::string(name)] = std::move(value); }
-  // Only names that were declared, with the type that was declared.
+  // Only names that were declared, with the type that was declared. Another one is a mistake in the
+  // driver: an exception, which becomes the error of the function that asked.
   int64_t Int(std::string_view name) const { return std::get<int64_t>(Get(name)); }
   bool Bool(std::string_view name) const { return std::get<bool>(Get(name)); }
   double Double(std::string_view name) const { return std::get<double>(Get(name)); }
@@ -46,7 +48,11 @@ class Options {
   }
 
  private:
-  const Value& Get(std::string_view name) const { return values_.find(name)->second; }
+  const Value& Get(std::string_view name) const {
+    const auto at = values_.find(name);
+    if (at != values_.end()) return at->second;
+    throw std::out_of_range("the driver declares no option " + std::string(name));
+  }
   std::map<std::string, Value, std::less<>> values_;
 };
 

@@ -94,7 +94,12 @@ class [[nodiscard]] Result {
  public:
   // Implicit on purpose: `return value;` and `return InvalidArgument(...);` both read naturally.
   Result(T value) : v_(std::in_place_index<1>, std::move(value)) {}
-  Result(Status status) : v_(std::in_place_index<0>, std::move(status)) {}
+  // A Status that is OK is no value either: it becomes INTERNAL, lest the caller take it for
+  // success.
+  Result(Status status)
+      : v_(std::in_place_index<0>,
+           status.ok() ? Internal("a result was made of OK, without a value") : std::move(status)) {
+  }
 
   bool ok() const { return v_.index() == 1; }
   Status status() const { return ok() ? Status() : std::get<0>(v_); }

@@ -18,13 +18,14 @@ namespace PJRT_PLUGIN_NS::generated {
 enum class Answer {
   kOwn,            // somebody wrote it
   kBenign,         // a constant that is true of a plugin without the feature
+  kStopgap,        // a constant that keeps frameworks going, though it is not true
   kUnimplemented,  // an error that names the function
   kNull,           // no function at all
 };
 
-constexpr bool IsGap(Answer answer) {
-  return answer == Answer::kUnimplemented || answer == Answer::kNull;
-}
+// Whether the function is missing. A benign constant is the whole answer of a plugin without the
+// feature: nothing to track, nothing to destroy, no payload; so it is not.
+constexpr bool IsGap(Answer answer) { return answer != Answer::kOwn && answer != Answer::kBenign; }
 
 struct FunctionAnswer {
   std::string_view name;
@@ -46,9 +47,9 @@ constexpr Answer AnswerOf(Answer by_default) {
   {"PJRT_" #name, since, AnswerOf<&Api::name, &Defaults::name>(Answer::by_default)}
 template <class Api>
 inline constexpr FunctionAnswer kAnswers[] = {
-    PJRT_ANSWER(Error_Destroy, 54, kBenign),
-    PJRT_ANSWER(Error_Message, 54, kBenign),
-    PJRT_ANSWER(Error_GetCode, 54, kBenign),
+    PJRT_ANSWER(Error_Destroy, 54, kStopgap),
+    PJRT_ANSWER(Error_Message, 54, kStopgap),
+    PJRT_ANSWER(Error_GetCode, 54, kStopgap),
     PJRT_ANSWER(Plugin_Initialize, 54, kBenign),
     PJRT_ANSWER(Plugin_Attributes, 54, kBenign),
     PJRT_ANSWER(Event_Destroy, 54, kUnimplemented),
@@ -57,7 +58,7 @@ inline constexpr FunctionAnswer kAnswers[] = {
     PJRT_ANSWER(Event_Await, 54, kUnimplemented),
     PJRT_ANSWER(Event_OnReady, 54, kUnimplemented),
     PJRT_ANSWER(Client_Create, 54, kUnimplemented),
-    PJRT_ANSWER(Client_Destroy, 54, kBenign),
+    PJRT_ANSWER(Client_Destroy, 54, kStopgap),
     PJRT_ANSWER(Client_PlatformName, 54, kUnimplemented),
     PJRT_ANSWER(Client_ProcessIndex, 54, kBenign),
     PJRT_ANSWER(Client_PlatformVersion, 54, kUnimplemented),
@@ -99,8 +100,8 @@ inline constexpr FunctionAnswer kAnswers[] = {
     PJRT_ANSWER(LoadedExecutable_Destroy, 54, kUnimplemented),
     PJRT_ANSWER(LoadedExecutable_GetExecutable, 54, kUnimplemented),
     PJRT_ANSWER(LoadedExecutable_AddressableDevices, 54, kUnimplemented),
-    PJRT_ANSWER(LoadedExecutable_Delete, 54, kBenign),
-    PJRT_ANSWER(LoadedExecutable_IsDeleted, 54, kBenign),
+    PJRT_ANSWER(LoadedExecutable_Delete, 54, kStopgap),
+    PJRT_ANSWER(LoadedExecutable_IsDeleted, 54, kStopgap),
     PJRT_ANSWER(LoadedExecutable_Execute, 54, kUnimplemented),
     PJRT_ANSWER(Executable_DeserializeAndLoad, 54, kUnimplemented),
     PJRT_ANSWER(LoadedExecutable_Fingerprint, 54, kUnimplemented),

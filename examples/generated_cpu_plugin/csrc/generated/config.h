@@ -2,12 +2,9 @@
 #ifndef GENERATED_CONFIG_H_
 #define GENERATED_CONFIG_H_
 
-// Everything that the answers decide about the C++ sources: names, versions, defaults. No other
-// C++ file holds a name of the plugin.
-
-// Version of the PJRT C API that the plugin is built for and reports.
-#define PJRT_API_MAJOR 0
-#define PJRT_API_MINOR 116
+// Everything that the answers decide about the C++ sources: names and defaults. No other C++ file
+// holds a name of the plugin. The version of the API is not here but in pjrt_c_api.h, so that
+// another one compiles the C API layer anew and nothing else.
 
 // Outermost namespace of all code of this plugin.
 #define PJRT_PLUGIN_NS mychip_pjrt
@@ -28,7 +25,6 @@ inline constexpr char kPlatformName[] = "mychip";
 inline constexpr char kVendor[] = "Mychip Authors";
 inline constexpr char kPluginVersion[] = PJRT_PLUGIN_VERSION;
 inline constexpr char kEnvPrefix[] = PJRT_PLUGIN_ENV;
-inline constexpr int kApiMinor = PJRT_API_MINOR;
 
 // Devices that are shown when neither the environment nor a create option says how many.
 inline constexpr int kDefaultNumDevices = 4;

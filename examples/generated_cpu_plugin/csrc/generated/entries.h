@@ -169,7 +169,7 @@ template <> inline constexpr Entry kEntry<PJRT_Client_CreateAliasBuffer_Args> = 
     {{offsetof(PJRT_Client_CreateAliasBuffer_Args, client), "client"}}, nullptr, 0};
 template <> inline constexpr Entry kEntry<PJRT_Client_FulfillAliasBuffer_Args> = {
     "PJRT_Client_FulfillAliasBuffer", 64, 64, 0, 0,
-    {{offsetof(PJRT_Client_FulfillAliasBuffer_Args, client), "client"}, {offsetof(PJRT_Client_FulfillAliasBuffer_Args, fulfill_alias_buffer_cb), "fulfill_alias_buffer_cb"}}, nullptr, 0};
+    {{offsetof(PJRT_Client_FulfillAliasBuffer_Args, fulfill_alias_buffer_cb), "fulfill_alias_buffer_cb"}}, nullptr, 0};
 template <> inline constexpr Entry kEntry<PJRT_Client_BufferFromHostBuffer_Args> = {
     "PJRT_Client_BufferFromHostBuffer", 120, 120, 0, 0,
     {{offsetof(PJRT_Client_BufferFromHostBuffer_Args, client), "client"}}, nullptr, 0};
@@ -535,7 +535,7 @@ template <> inline constexpr Entry kEntry<PJRT_FFI_Type_Register_Args> = {
     "PJRT_FFI_Type_Register", 48, 48, 0, 0,
     {}, nullptr, 0};
 template <> inline constexpr Entry kEntry<PJRT_FFI_UserData_Add_Args> = {
-    "PJRT_FFI_UserData_Add", 48, 40, 0, 0,
+    "PJRT_FFI_UserData_Add", 40, 40, 0, 0,
     {{offsetof(PJRT_FFI_UserData_Add_Args, context), "context"}}, nullptr, 0};
 template <> inline constexpr Entry kEntry<PJRT_FFI_Register_Handler_Args> = {
     "PJRT_FFI_Register_Handler", 52, 52, 0, 0,

@@ -1,29 +1,34 @@
 #include "plugin/buffer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "plugin/alias_block.h"
 #include "plugin/dtype.h"
 #include "plugin/layer.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
-// Finished readings are dropped from the list when it has grown to this.
+// Finished readings are dropped from the list when it would grow beyond its memory, the first time
+// at this size: looking at all of them costs no more than growing does.
 constexpr size_t kManyUses = 8;
 
-void DropFinished(std::vector<Completion>* uses) {
-  std::erase_if(*uses, [](const Completion& use) { return use.IsReady(); });
+void Append(Completion use, std::vector<Completion>* uses) {
+  if (uses->size() == uses->capacity()) {
+    std::erase_if(*uses, [](const Completion& one) { return one.IsReady(); });
+    uses->reserve(std::max(kManyUses, 2 * uses->size()));
+  }
+  uses->push_back(std::move(use));
 }
 
 }  // namespace
 
 Result<Buffer::Use> Buffer::Read(const char* function) {
   std::lock_guard lock(mutex_);
-  if (block_ == nullptr) {
-    if (deleted_) return DeletedError(function);
-    return ready.status();
-  }
+  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
+  if (block_ == nullptr) return WhyNoBlock(function);
   starting_uses_.fetch_add(1, std::memory_order_relaxed);
   return Use(this, block_);
 }
@@ -32,16 +37,14 @@ void Buffer::Use::End(const Completion& done) {
   Buffer* buffer = std::exchange(buffer_, nullptr);
   if (!done.IsReady()) {
     std::lock_guard lock(buffer->mutex_);
-    if (buffer->uses_.size() >= kManyUses) DropFinished(&buffer->uses_);
-    buffer->uses_.push_back(done);
+    Append(done, &buffer->uses_);
   }
   buffer->starting_uses_.fetch_sub(1, std::memory_order_release);
 }
 
 bool Buffer::Donate(Donation* donation) {
-  if (!donatable_) return false;
   std::lock_guard lock(mutex_);
-  if (block_ == nullptr || external_references_ != 0 ||
+  if (!FindBlock().ok() || !donatable_ || block_ == nullptr || external_references_ != 0 ||
       starting_uses_.load(std::memory_order_acquire) != 0) {
     return false;
   }
@@ -49,37 +52,67 @@ bool Buffer::Donate(Donation* donation) {
   donation->uses = std::move(uses_);
   block_ = nullptr;
   uses_.clear();
-  deleted_ = true;
+  state_ = State::kDonated;
   return true;
 }
 
 void Buffer::TakeBack(Donation donation) {
   std::lock_guard lock(mutex_);
+  if (state_ != State::kDonated) return;
   block_ = std::move(donation.block);
   uses_ = std::move(donation.uses);
-  deleted_ = false;
+  state_ = State::kLive;
+}
+
+Result<Buffer::Donation> Buffer::HandOver(const char* function) {
+  std::lock_guard lock(mutex_);
+  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
+  if (state_ != State::kLive) return DeletedError(function);
+  const bool seen =
+      external_references_ != 0 || starting_uses_.load(std::memory_order_acquire) != 0;
+  Donation donation = {block_, std::move(uses_), donatable_ && !seen};
+  if (external_references_ != 0) external_block_ = block_;
+  block_ = nullptr;
+  uses_.clear();
+  state_ = State::kDeleted;
+  return donation;
+}
+
+Status Buffer::FindBlock() {
+  if (alias_ == nullptr || state_ != State::kLive) return Status();
+  if (ready.IsReady() && !ready.status().ok()) return Status();  // there will be none
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Donation from, alias_->Take());
+  block_ = std::move(from.block);
+  uses_ = std::move(from.uses);
+  donatable_ = from.donatable;
+  alias_ = nullptr;
+  return Status();
 }
 
 void Buffer::Delete() {
   Block last;  // freed after the lock
+  std::shared_ptr<AliasBlock> last_alias;
   std::lock_guard lock(mutex_);
+  last_alias = std::move(alias_);
+  alias_ = nullptr;
   if (external_references_ != 0 && block_ != nullptr) {
     external_block_ = std::move(block_);
   } else {
     last = std::move(block_);
   }
   block_ = nullptr;
-  deleted_ = true;
+  state_ = State::kDeleted;
 }
 
 bool Buffer::IsDeleted() const {
   std::lock_guard lock(mutex_);
-  return deleted_;
+  return state_ != State::kLive;
 }
 
 Status Buffer::AddExternalReference(const char* function) {
   std::lock_guard lock(mutex_);
-  if (block_ == nullptr) return deleted_ ? DeletedError(function) : ready.status();
+  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
+  if (block_ == nullptr) return WhyNoBlock(function);
   ++external_references_;
   return Status();
 }
@@ -94,12 +127,16 @@ Status Buffer::DropExternalReference(const char* function) {
   return Status();
 }
 
-Result<void*> Buffer::Address(const char* function) const {
+Result<void*> Buffer::Address(const char* function) {
   std::lock_guard lock(mutex_);
+  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
   const Block& block = block_ != nullptr ? block_ : external_block_;
   if (block != nullptr) return block->address();
-  if (deleted_) return DeletedError(function);
-  return ready.status();
+  return WhyNoBlock(function);
+}
+
+Status Buffer::WhyNoBlock(const char* function) const {
+  return state_ == State::kLive ? ready.status() : DeletedError(function);
 }
 
 Status Buffer::DeletedError(const char* function) const {
@@ -109,7 +146,7 @@ Status Buffer::DeletedError(const char* function) const {
 
 Buffer* NewErrorBuffer(std::shared_ptr<Client> client, Device* device, Memory* memory,
                        backend::Shape shape, Status status) {
-  return new Buffer(std::move(client), device, memory, std::move(shape), nullptr,
+  return new Buffer(std::move(client), device, memory, std::move(shape), Block(),
                     Completion(std::move(status)));
 }
 

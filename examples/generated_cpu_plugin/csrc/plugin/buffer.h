@@ -31,14 +31,17 @@
 namespace PJRT_PLUGIN_NS::plugin {
 
 using Block = std::shared_ptr<backend::Allocation>;
+class AliasBlock;
 
 struct Buffer : Handle<Tag::kBuffer> {
   class Use;
 
-  // What a launch takes from a buffer that is donated to it.
+  // What a launch takes from a buffer that is donated to it, and a buffer from one whose place it
+  // takes.
   struct Donation {
     Block block;
     std::vector<Completion> uses;  // readings that must end before the block is written
+    bool donatable = true;         // nobody else sees the block: it may be donated on
   };
 
   // `block` is null in a buffer that stands for a failure, which is that of `ready`.
@@ -51,6 +54,19 @@ struct Buffer : Handle<Tag::kBuffer> {
         ready(std::move(ready)),
         donatable_(donatable),
         block_(std::move(block)) {}
+  // In the place of a buffer that handed over `from`.
+  Buffer(std::shared_ptr<Client> client, Device* device, Memory* memory, backend::Shape shape,
+         Donation from, Completion ready)
+      : Buffer(std::move(client), device, memory, std::move(shape), std::move(from.block),
+               std::move(ready), from.donatable) {
+    uses_ = std::move(from.uses);
+  }
+  // With memory that another buffer will supply.
+  Buffer(std::shared_ptr<Client> client, Device* device, Memory* memory, backend::Shape shape,
+         std::shared_ptr<AliasBlock> alias, Completion ready)
+      : Buffer(std::move(client), device, memory, std::move(shape), Block(), std::move(ready)) {
+    alias_ = std::move(alias);
+  }
 
   // INVALID_ARGUMENT when the buffer was deleted or donated; the failure of a buffer that stands
   // for one.
@@ -59,8 +75,12 @@ struct Buffer : Handle<Tag::kBuffer> {
   // deleted. False when somebody outside sees the memory, or reads it at this moment: the launch
   // must then leave it as it is.
   bool Donate(Donation* donation);
-  // Undoes Donate, when the launch did not start.
+  // Undoes Donate, when the launch did not start. A buffer that was deleted meanwhile stays so.
   void TakeBack(Donation donation);
+  // Deletes the buffer and gives its block to one that takes its place, which reads it only:
+  // whoever sees or reads the memory may go on. The block is null in a buffer that stands for a
+  // failure. INVALID_ARGUMENT when the buffer was deleted or donated.
+  Result<Donation> HandOver(const char* function);
   void Delete();
   bool IsDeleted() const;
 
@@ -68,7 +88,7 @@ struct Buffer : Handle<Tag::kBuffer> {
   Status AddExternalReference(const char* function);
   Status DropExternalReference(const char* function);
   // The address of the block, for those who hold a reference.
-  Result<void*> Address(const char* function) const;
+  Result<void*> Address(const char* function);
 
   Status DeletedError(const char* function) const;
 
@@ -79,11 +99,19 @@ struct Buffer : Handle<Tag::kBuffer> {
   const Completion ready;  // the contents are there, or why they never will be
 
  private:
-  const bool donatable_;
+  // To everybody but TakeBack a donated buffer is a deleted one.
+  enum class State { kLive, kDonated, kDeleted };
+
+  Status WhyNoBlock(const char* function) const;
+  // The memory of an alias is settled when it is first needed. With the lock held.
+  Status FindBlock();
+
+  bool donatable_;
   mutable std::mutex mutex_;
-  Block block_;           // null once deleted or donated
-  Block external_block_;  // of a deleted buffer with external references
-  bool deleted_ = false;
+  Block block_;  // null once deleted or donated, and in an alias that nobody has needed yet
+  std::shared_ptr<AliasBlock> alias_;  // of such an alias
+  Block external_block_;               // of a deleted buffer with external references
+  State state_ = State::kLive;
   int external_references_ = 0;
   std::vector<Completion> uses_;  // readings that go on
   std::atomic<int> starting_uses_{

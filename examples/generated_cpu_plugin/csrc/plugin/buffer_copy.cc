@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -24,6 +23,7 @@ Result<HostTarget> ReadTarget(const PJRT_Buffer_MemoryLayout* layout, const back
   constexpr char kFunction[] = "PJRT_Buffer_ToHostBuffer";
   if (layout == nullptr) return HostTarget{{}, true, shape.byte_size()};
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Strides strides, LayoutStrides(layout, shape, kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(const size_t bytes, Extent(shape, strides, kFunction));
   for (size_t i = 0; i < strides.size(); ++i) {
     if (shape.dims[i] > 1 && strides[i] <= 0) {
       return InvalidArgument(std::string(kFunction) + ": stride " + std::to_string(i) +
@@ -31,13 +31,8 @@ Result<HostTarget> ReadTarget(const PJRT_Buffer_MemoryLayout* layout, const back
                              "; strides to write to must be positive");
     }
   }
-  if (IsRowMajor(shape, strides)) return HostTarget{{}, true, shape.byte_size()};
-  const std::optional<size_t> bytes = Extent(shape, strides);
-  if (!bytes.has_value()) {
-    return InvalidArgument(std::string(kFunction) +
-                           ": the strides of host_layout reach beyond what memory can be");
-  }
-  return HostTarget{std::move(strides), false, *bytes};
+  const bool row_major = IsRowMajor(shape, strides);
+  return HostTarget{std::move(strides), row_major, bytes};
 }
 
 void CopyOut(const backend::Shape& shape, const void* from, const HostTarget& target, void* dst) {
@@ -86,17 +81,13 @@ Result<Completion> ToHost(Buffer& buffer, HostTarget target, void* dst) {
 // A reading of a part of the block as it is.
 Result<Buffer::Use> ReadRaw(Buffer& buffer, int64_t offset, int64_t size, const char* function) {
   PJRT_PLUGIN_RETURN_IF_ERROR(buffer.client->CheckProcess(function));
-  const int64_t bytes = int64_t(buffer.shape.byte_size());
-  if (offset < 0 || size < 0 || offset > bytes || size > bytes - offset) {
-    return InvalidArgument(std::string(function) + ": offset " + std::to_string(offset) +
-                           " and transfer_size " + std::to_string(size) +
-                           " reach outside of the buffer, which has " + std::to_string(bytes) +
-                           " bytes");
-  }
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckPart(offset, size, buffer.shape.byte_size(), function));
   return buffer.Read(function);
 }
 
-Result<Completion> RawToHost(Buffer& buffer, void* dst, int64_t offset, int64_t size) {
+// Old API versions lack both functions that copy raw bytes.
+[[maybe_unused]] Result<Completion> RawToHost(Buffer& buffer, void* dst, int64_t offset,
+                                              int64_t size) {
   constexpr char kFunction[] = "PJRT_Buffer_CopyRawToHost";
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, ReadRaw(buffer, offset, size, kFunction));
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(dst, size_t(size), "dst", kFunction));
@@ -195,10 +186,11 @@ struct LateCopy {
   backend::Promise promise;
 
   void Start(void* dst) && {
-    if (Status status = CheckPointer(dst, from.bytes, "dst", kFunction); !status.ok()) {
-      return promise.Set(std::move(status));
+    Status status = CheckPointer(dst, from.bytes, "dst", kFunction);
+    if (!status.ok() || from.bytes == 0) {
+      promise.Set(std::move(status));
+      return;
     }
-    if (from.bytes == 0) return promise.Set(Status());
     const Completion copied = stream->CopyToHost(from, dst, {&ready, 1});
     copied.OnReady([promise = std::make_shared<backend::Promise>(std::move(promise))](
                        const Status& status) { promise->Set(status); });
@@ -211,7 +203,7 @@ void StartLateCopy(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) noexcept
     Status status = MakeStatus(args->error_code, args->error_message, args->error_message_size);
     if (status.ok()) return std::move(*copy).Start(args->dst);
     copy->promise.Set(std::move(status));
-  } catch (const std::exception&) {
+  } catch (...) {
     // There is nobody to tell but the event, which a dropped promise fails.
   }
 }
@@ -223,6 +215,7 @@ PJRT_Error* Layer::Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Ar
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       Buffer::Use use, ReadRaw(buffer, args->offset, args->transfer_size, LateCopy::kFunction));
   auto [done, promise] = backend::MakeCompletion();
+  args->event = NewEvent(done);
   args->callback_data =
       new LateCopy{buffer.client,
                    &buffer.device->impl->stream(),
@@ -231,7 +224,6 @@ PJRT_Error* Layer::Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Ar
                    std::move(promise)};
   args->future_ready_callback = StartLateCopy;
   use.End(done);
-  args->event = NewEvent(std::move(done));
   return nullptr;
 }
 #endif

@@ -54,16 +54,6 @@ Result<Place> ResolvePlace(const Client* client, PJRT_Device* c_device, PJRT_Mem
   return Place{device, device->memories().front()};
 }
 
-// Arrays are row-major in every memory.
-Status CheckDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, const backend::Shape& shape,
-                         const char* function) {
-  if (layout == nullptr) return Status();
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(const Strides strides, LayoutStrides(layout, shape, function));
-  if (IsRowMajor(shape, strides)) return Status();
-  return Unimplemented(std::string(function) +
-                       ": device_layout is not row-major; this plugin keeps arrays row-major");
-}
-
 // Gives `block` back to its caller when the last user lets go of it.
 Block NotifyWhenFreed(Block block, backend::Promise promise) {
   backend::Allocation* address = block.get();
@@ -106,9 +96,10 @@ Result<HostBuffer> ReadArgs(const PJRT_Client_BufferFromHostBuffer_Args& args) {
                                ResolvePlace(host.client, args.device, args.memory, kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN(host.shape,
                                MakeShape(args.type, args.dims, args.num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_ERROR(CheckDeviceLayout(args.device_layout, host.shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckRowMajor(args.device_layout, host.shape, kFunction));
   host.data = args.data;
   host.semantics = Raw(args.host_buffer_semantics);
+  host.strides = RowMajor(host.shape);
   host.row_major = true;
   if (args.byte_strides != nullptr && args.num_byte_strides != 0) {
     if (args.num_byte_strides != args.num_dims) {
@@ -117,6 +108,7 @@ Result<HostBuffer> ReadArgs(const PJRT_Client_BufferFromHostBuffer_Args& args) {
                              std::to_string(args.num_dims) + " dimensions");
     }
     host.strides.assign(args.byte_strides, args.byte_strides + args.num_byte_strides);
+    PJRT_PLUGIN_RETURN_IF_ERROR(Extent(host.shape, host.strides, kFunction).status());
     host.row_major = IsRowMajor(host.shape, host.strides);
   }
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(host.data, host.shape.byte_size(), "data", kFunction));
@@ -170,26 +162,10 @@ Result<Created> FromHost(HostBuffer host) {
     return Make(host, std::move(block), copied, copied);
   }
   // The caller's memory is free when this returns; the copy of it lives until the transfer ends.
-  std::shared_ptr<std::byte[]> staging(new std::byte[bytes]);
-  CopyRowMajor(host, bytes, staging.get());
+  const auto staging = DenseCopy(host.shape, host.data, host.strides);
   Completion copied = stream.CopyFromHost(staging.get(), to, {});
   if (!copied.IsReady()) copied.OnReady([staging](const Status&) {});
   return Make(host, std::move(block), std::move(copied), Completion());
-}
-
-// A block of somebody else's memory that calls back when it is no longer used.
-struct ViewArgs {
-  void* address;
-  void (*on_delete)(void* address, void* user_arg);
-  void* user_arg;
-};
-
-Block CallWhenFreed(Block block, ViewArgs view) {
-  backend::Allocation* address = block.get();
-  return Block(address, [block = std::move(block), view](backend::Allocation*) mutable {
-    block.reset();
-    if (view.on_delete != nullptr) view.on_delete(view.address, view.user_arg);
-  });
 }
 
 }  // namespace
@@ -216,16 +192,21 @@ PJRT_Error* Layer::Client_CreateViewOfDeviceBuffer(
                                  ResolvePlace(client, args->device, memory, kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       backend::Shape shape, MakeShape(args->element_type, args->dims, args->num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckDeviceLayout(args->layout, shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckRowMajor(args->layout, shape, kFunction));
   PJRT_PLUGIN_RETURN_IF_C_ERROR(
       CheckPointer(args->device_buffer_ptr, shape.byte_size(), "device_buffer_ptr", kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       Block block, place.memory->impl->Wrap(args->device_buffer_ptr, shape.byte_size()));
-  const ViewArgs view = {args->device_buffer_ptr, args->on_delete_callback,
-                         args->on_delete_callback_arg};
+  auto [freed, promise] = backend::MakeCompletion();
+  if (args->on_delete_callback != nullptr) {
+    freed.OnReady(
+        [address = args->device_buffer_ptr, callback = args->on_delete_callback,
+         user_arg = args->on_delete_callback_arg](const Status&) { callback(address, user_arg); });
+  }
   args->buffer =
       ToC(new Buffer(client->shared_from_this(), place.device, place.memory, std::move(shape),
-                     CallWhenFreed(std::move(block), view), Completion(), /*donatable=*/false));
+                     NotifyWhenFreed(std::move(block), std::move(promise)), Completion(),
+                     /*donatable=*/false));
   return nullptr;
 }
 
@@ -240,7 +221,7 @@ PJRT_Error* Layer::Client_CreateUninitializedBuffer(
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       backend::Shape shape,
       MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckDeviceLayout(args->shape_layout, shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckRowMajor(args->shape_layout, shape, kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Block block, place.memory->impl->Allocate(shape.byte_size()));
   args->buffer = ToC(new Buffer(client->shared_from_this(), place.device, place.memory,
                                 std::move(shape), std::move(block), Completion()));

@@ -1,10 +1,12 @@
 #include "plugin/buffer.h"
 
 #include <cstring>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "plugin/api_test_util.h"
 #include "plugin/dtype.h"
 #include "plugin/fake_backend_test_util.h"
 #include "plugin/host_copy.h"
@@ -180,6 +182,16 @@ TEST(FromHost, RefusesWhatCannotBe) {
 
 // A caller newer than this API may know semantics that it does not: the memory is then not touched
 // after the call.
+TEST(FromHost, RefusesStridesThatLeaveMemory) {
+  Fake::Reset();
+  TestClient client;
+  for (int64_t stride :
+       {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
+    const Put put = PutWith(client, kDuringCall, {1, 2}, {2, 1}, {stride, 4});
+    EXPECT_CONTAINS(put.error, "3: PJRT_Client_BufferFromHostBuffer: with strides [");
+  }
+}
+
 TEST(FromHost, UnknownSemanticsAreTheStrictest) {
   Fake::Reset({.manual = true});
   TestClient client;
@@ -390,6 +402,15 @@ TEST(Copy, RawPartsToALaterAddress) {
     EXPECT_EQ(Finish(args.event), fails ? "10: stop" : "");
     EXPECT_EQ(out, fails ? 0.0f : 3.0f);
   }
+  // The address may turn out to be none.
+  auto args = Make<PJRT_Buffer_CopyRawToHostFuture_Args>();
+  args.buffer = buffer;
+  args.transfer_size = 12;
+  EXPECT_EQ(Text(Api().PJRT_Buffer_CopyRawToHostFuture(&args)), "");
+  auto ready = Make<PJRT_Buffer_CopyRawToHostFuture_Callback_Args>();
+  ready.callback_data = args.callback_data;
+  args.future_ready_callback(&ready);
+  EXPECT_CONTAINS(Finish(args.event), "dst is null, but it should point to 12 bytes");
   DestroyBuffer(buffer);
 }
 #endif

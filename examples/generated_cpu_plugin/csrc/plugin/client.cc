@@ -1,15 +1,14 @@
 #include "plugin/client.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <exception>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "backend/completion.h"
-#include "generated/array.h"
+#include "plugin/ffi_handlers.h"
 #include "plugin/layer.h"
 #include "plugin/options.h"
 
@@ -54,19 +53,14 @@ void DestroyClient(Client* client) {
   }
   try {
     std::thread([client] { delete client; }).detach();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // No thread to be had: the client stays until the process ends.
   }
 }
 
 Result<std::shared_ptr<Client>> CreateClient(const PJRT_Client_Create_Args& args) {
-  const generated::StructArray<const PJRT_NamedValue> array(args.create_options, args.num_options);
-  std::vector<PJRT_NamedValue> given;
-  for (size_t i = 0; i < array.size(); ++i) given.push_back(array[i]);
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(
-      backend::DriverOptions options,
-      ParseOptions(given, backend::DriverOptionSpecs(),
-                   [](const char* name) -> const char* { return std::getenv(name); }));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(backend::DriverOptions options,
+                               ReadCreateOptions(args.create_options, args.num_options));
   // A lone process gets garbage in the callbacks, so nobody may look at them.
   if (options.num_processes > 1) {
     if (args.kv_get_callback == nullptr || args.kv_put_callback == nullptr) {
@@ -90,8 +84,11 @@ Result<std::shared_ptr<Client>> Client::Create(const backend::DriverOptions& opt
   WatchForks();
   std::shared_ptr<Client> client(new Client, DestroyClient);
   client->fork_generation = ForkGeneration();
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(client->driver, backend::CreateDriver(options));
+  backend::DriverOptions all = options;
+  all.custom_calls = RegisteredCustomCalls();
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(client->driver, backend::CreateDriver(all));
   client->process_index = options.process_index;
+  client->compile_only = options.topology.has_value();
   PJRT_PLUGIN_RETURN_IF_ERROR(client->Build());
   return client;
 }
@@ -152,7 +149,11 @@ Status Client::Build() {
 Client::~Client() {
   // In a forked child the driver's threads do not exist: a destructor that joins them would never
   // return.
-  if (fork_generation != ForkGeneration()) (void)driver.release();
+  if (fork_generation != ForkGeneration()) {
+    (void)driver.release();
+    return;
+  }
+  if (driver != nullptr) mapped_memory.UnmapAll(*driver);
 }
 
 Device* Client::FindDevice(int id) const {

@@ -18,6 +18,7 @@
 #include "plugin/error.h"
 #include "plugin/fork.h"
 #include "plugin/handle.h"
+#include "plugin/mapped_memory.h"
 #include "plugin/memory.h"
 #include "plugin/topology.h"
 
@@ -45,8 +46,10 @@ struct Client : Handle<Tag::kClient>, std::enable_shared_from_this<Client> {
   std::vector<Device*> addressable_devices;
   std::vector<Memory*> memories;
   std::unique_ptr<Topology> topology;
+  MappedMemory mapped_memory;
   std::string platform_version;
   int process_index = 0;
+  bool compile_only = false;  // stands behind a topology: no caller sees it, and nothing runs on it
   uint32_t fork_generation = 0;
   // The reference that the C caller holds, from PJRT_Client_Create to PJRT_Client_Destroy.
   std::shared_ptr<Client> held_by_caller;

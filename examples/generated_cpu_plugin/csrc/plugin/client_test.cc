@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "plugin/api_test_util.h"
 #include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"
 

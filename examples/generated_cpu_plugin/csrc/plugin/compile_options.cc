@@ -194,6 +194,11 @@ Result<CompileOptions> Read(std::string_view bytes) {
   PJRT_PLUGIN_RETURN_IF_ERROR(SettleCount("num_partitions", partitions,
                                           assigned.empty() ? 0 : int64_t(assigned[0].size()),
                                           &options.num_partitions));
+  const int64_t devices = int64_t(options.num_replicas) * options.num_partitions;
+  if (devices > kMaxDevices) {
+    return InvalidArgument("num_replicas times num_partitions is " + std::to_string(devices) +
+                           "; it must be at most " + std::to_string(kMaxDevices));
+  }
   return options;
 }
 

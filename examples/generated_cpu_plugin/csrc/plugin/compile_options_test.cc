@@ -99,6 +99,7 @@ TEST(CompileOptions, ContradictionsAreRefused) {
   PutBytes(3, "", &lies);
   PutBytes(9, lies, &build);
   EXPECT_CONTAINS(failure(Message(build)), "1000000 replicas");
+  EXPECT_CONTAINS(failure(Message(BuildOptions(1 << 20, 1 << 20, {}))), "is 1099511627776");
   EXPECT_CONTAINS(failure("\xff\xff"), "F: the compile options are no CompileOptionsProto");
 }
 

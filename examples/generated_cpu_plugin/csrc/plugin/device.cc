@@ -118,6 +118,17 @@ PJRT_Error* Layer::Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   return nullptr;
 }
 
+#if PJRT_SCAFFOLD_HAS_PJRT_Device_ClearMemoryStats
+PJRT_Error* Layer::Device_ClearMemoryStats(PJRT_Device_ClearMemoryStats_Args* args) {
+  const Device* device = FromC(args->device);
+  if (device->memories().empty()) {
+    return MakeError(
+        Unimplemented("PJRT_Device_ClearMemoryStats: the device belongs to another process"));
+  }
+  return MakeError(device->memories().front()->impl->ClearStats());
+}
+#endif
+
 #if PJRT_SCAFFOLD_HAS_PJRT_Device_GetAttributes
 PJRT_Error* Layer::Device_GetAttributes(PJRT_Device_GetAttributes_Args* args) {
   const NamedValues& attributes = FromC(args->device)->description.attributes;

@@ -17,7 +17,7 @@ void ErrorMessage(const PJRT_Error* error, const char** message, size_t* message
 PJRT_Error_Code ErrorCode(const PJRT_Error* error);
 void ErrorPayloads(const PJRT_Error* error, PJRT_Error_PayloadVisitor visitor, void* user_arg);
 
-constexpr PJRT_Error_FunctionTable MakeFunctionTable() {
+constexpr PJRT_Error_FunctionTable MakeErrorTable() {
   PJRT_Error_FunctionTable table = {};
   table.struct_size = sizeof(PJRT_Error_FunctionTable);
   table.instance_size = sizeof(PJRT_Error);
@@ -27,17 +27,22 @@ constexpr PJRT_Error_FunctionTable MakeFunctionTable() {
   table.for_each_payload = ErrorPayloads;
   return table;
 }
-constexpr PJRT_Error_FunctionTable kFunctionTable = MakeFunctionTable();
-const void* const kVtable = &kFunctionTable;
+constexpr PJRT_Error_FunctionTable kErrorTable = MakeErrorTable();
+const void* const kErrorVtable = &kErrorTable;
 #else
-const void* const kVtable = nullptr;
+const void* const kErrorVtable = nullptr;
 #endif
 
 struct Error : Handle<Tag::kError> {
-  explicit Error(Status status) : Handle(kVtable), status(std::move(status)) {}
+  explicit Error(Status status) : Handle(kErrorVtable), status(std::move(status)) {}
   const Status status;  // never OK
 };
+
+}  // namespace
+
 PJRT_PLUGIN_HANDLE(PJRT_Error, Error)
+
+namespace {
 
 // The answer when there is no memory for an error: shared by all, never freed.
 Error* OutOfMemory() {
@@ -103,6 +108,15 @@ Status CheckPointer(const void* pointer, size_t bytes, const char* name, const c
   if (pointer != nullptr || bytes == 0) return Status();
   return InvalidArgument(std::string(function) + ": " + name + " is null, but it should point to " +
                          std::to_string(bytes) + " bytes");
+}
+
+Status CheckPart(int64_t offset, int64_t size, size_t bytes, const char* function) {
+  const int64_t all = int64_t(bytes);
+  if (offset >= 0 && size >= 0 && offset <= all && size <= all - offset) return Status();
+  return InvalidArgument(std::string(function) + ": offset " + std::to_string(offset) +
+                         " and transfer_size " + std::to_string(size) +
+                         " reach outside of the buffer, which has " + std::to_string(bytes) +
+                         " bytes");
 }
 
 Status::Payloads ReadPayloads(const PJRT_NamedValue* values, size_t num_values) {

@@ -6,6 +6,9 @@
 //   PJRT_Error* Layer::Client_Compile(PJRT_Client_Compile_Args* args) { return
 //   MakeError(Compile(*args)); }
 
+#include <cstddef>
+#include <cstdint>
+
 #include "backend/status.h"
 #include "generated/config.h"
 #include "generated/errors.h"
@@ -34,6 +37,9 @@ Status MakeStatus(const PJRT_Error_Code& code, const char* message, size_t messa
                   Status::Payloads payloads = {});
 // INVALID_ARGUMENT, naming the argument `name`, for a null pointer to more than no bytes.
 Status CheckPointer(const void* pointer, size_t bytes, const char* name, const char* function);
+
+// INVALID_ARGUMENT for a part, from `offset` on, that is not inside of a buffer of `bytes` bytes.
+Status CheckPart(int64_t offset, int64_t size, size_t bytes, const char* function);
 
 // The payloads among named values: the strings.
 Status::Payloads ReadPayloads(const PJRT_NamedValue* values, size_t num_values);

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "generated/features.h"
-#include "plugin/fake_backend_test_util.h"
+#include "plugin/api_test_util.h"
 #include "testing/test.h"
 
 namespace PJRT_PLUGIN_NS::plugin {

@@ -45,25 +45,23 @@ PJRT_Error* Layer::Event_OnReady(PJRT_Event_OnReady_Args* args) {
 #if PJRT_SCAFFOLD_HAS_PJRT_Event_Create
 PJRT_Error* Layer::Event_Create(PJRT_Event_Create_Args* args) {
   auto [completion, promise] = backend::MakeCompletion();
-  Event* event = new Event(std::move(completion));
-  event->promise.emplace(std::move(promise));
-  args->event = ToC(event);
+  auto event = std::make_unique<Event>(std::move(completion));
+  event->promise = std::make_shared<const backend::Promise>(std::move(promise));
+  args->event = ToC(event.release());
   return nullptr;
 }
 
 PJRT_Error* Layer::Event_Set(PJRT_Event_Set_Args* args) {
-  Event* event = FromC(args->event);
-  if (!event->promise.has_value()) {
+  // A callback may destroy the event while Set runs: the promise stays until it is over.
+  const std::shared_ptr<const backend::Promise> promise = FromC(args->event)->promise;
+  if (promise == nullptr) {
     return MakeError(
         FailedPrecondition("PJRT_Event_Set: the plugin sets this event itself; only events of "
                            "PJRT_Event_Create can be set"));
   }
-  if (event->completion.IsReady()) {
+  if (!promise->Set(MakeStatus(args->error_code, args->error_message, args->error_message_size))) {
     return MakeError(FailedPrecondition("PJRT_Event_Set: the event was set before"));
   }
-  // A callback may destroy the event while Set runs: the promise lives here until it is over.
-  backend::Promise promise = *std::move(event->promise);
-  promise.Set(MakeStatus(args->error_code, args->error_message, args->error_message_size));
   return nullptr;
 }
 #endif

@@ -5,7 +5,7 @@
 // callbacks that wait for it still run, once each.
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "backend/completion.h"
@@ -31,7 +31,7 @@ struct Event : Handle<Tag::kEvent> {
   const Completion completion;
   const uint32_t fork_generation = ForkGeneration();
   // Only of an event that the framework made with PJRT_Event_Create, and sets.
-  std::optional<backend::Promise> promise;
+  std::shared_ptr<const backend::Promise> promise;
 };
 PJRT_PLUGIN_HANDLE(PJRT_Event, Event)
 

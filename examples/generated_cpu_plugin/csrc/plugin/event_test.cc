@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backend/completion.h"
+#include "plugin/api_test_util.h"
 #include "plugin/error.h"
-#include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
@@ -107,6 +107,23 @@ TEST(Event, FrameworkMakesAndSetsOne) {
   PJRT_Event* ours = NewEvent(Completion());
   EXPECT_CONTAINS(Set(ours, PJRT_Error_Code_OK, ""), "sets this event itself");
   DestroyEvent(ours);
+}
+
+TEST(Event, OneOfManySettersWins) {
+  for (int round = 0; round < 100; ++round) {
+    auto create = Make<PJRT_Event_Create_Args>();
+    (void)Api().PJRT_Event_Create(&create);
+    std::atomic<int> won{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&] {
+        if (Set(create.event, PJRT_Error_Code_ABORTED, "stop").empty()) ++won;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(won.load(), 1);
+    EXPECT_EQ(Finish(create.event), "10: stop");
+  }
 }
 
 TEST(Event, SetMayDestroyItInACallback) {

@@ -11,21 +11,15 @@
 
 #include "plugin/buffer.h"
 #include "plugin/executable.h"
+#include "plugin/execute_context.h"
+#include "plugin/host_callbacks.h"
+#include "plugin/host_copy.h"
 #include "plugin/layer.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
 constexpr char kFunction[] = "PJRT_LoadedExecutable_Execute";
-
-std::string Show(const backend::Shape& shape) {
-  std::string text(DTypeName(shape.dtype));
-  text += "[";
-  for (size_t i = 0; i < shape.dims.size(); ++i) {
-    text += (i == 0 ? "" : ",") + std::to_string(shape.dims[i]);
-  }
-  return text + "]";
-}
 
 // A donation must not begin before its readers end, but their failures are not its own.
 Completion WhenOver(const Completion& use) {
@@ -140,8 +134,9 @@ class Inputs {
         std::string(kFunction) + ": argument " + std::to_string(i) + " of " + program_.info().name;
     if (buffer == nullptr) return InvalidArgument(where + " is null");
     if (buffer->shape != program_.info().parameters[i].shape) {
-      return InvalidArgument(where + " is " + Show(buffer->shape) + ", but the program takes " +
-                             Show(program_.info().parameters[i].shape));
+      return InvalidArgument(where + " is " + ShowShape(buffer->shape) +
+                             ", but the program takes " +
+                             ShowShape(program_.info().parameters[i].shape));
     }
     if (buffer->client != program_.client) {
       return InvalidArgument(where + " belongs to another client; copy it through the host");
@@ -163,6 +158,18 @@ class Inputs {
   Status poison_;
 };
 
+// A list for each device, of `count` buffers.
+template <typename Lists>
+Status CheckLists(Lists lists, size_t devices, size_t count, const char* what,
+                  const std::string& name, const char* why) {
+  if (count == 0) return Status();
+  const bool all =
+      lists != nullptr && std::all_of(lists, lists + devices, [](auto list) { return list; });
+  if (all) return Status();
+  return InvalidArgument(std::string(kFunction) + ": " + what +
+                         " is null, or has a null list, but " + name + why);
+}
+
 Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecutable& loaded) {
   const CompiledProgram& program = *loaded.program;
   PJRT_PLUGIN_RETURN_IF_ERROR(program.client->CheckProcess(kFunction));
@@ -175,6 +182,12 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
     return InvalidArgument(std::string(kFunction) + ": " + name +
                            " was compiled to be portable; say where it runs with execute_device");
   }
+  const int wanted = program.options.num_replicas * program.options.num_partitions;
+  if (args.execute_device != nullptr && wanted != 1) {
+    return InvalidArgument(std::string(kFunction) + ": execute_device is given, but " + name +
+                           " was compiled for " + std::to_string(wanted) +
+                           " devices; leave it null");
+  }
   const size_t devices = args.execute_device != nullptr ? 1 : loaded.seats.size();
   if (args.num_devices != devices) {
     return InvalidArgument(
@@ -186,20 +199,20 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
                            std::to_string(program.info().parameters.size()) +
                            " arguments, but num_args is " + std::to_string(args.num_args));
   }
-  if (args.num_args != 0 && args.argument_lists == nullptr) {
-    return InvalidArgument(std::string(kFunction) + ": argument_lists is null, but " + name +
-                           " takes arguments");
-  }
-  if (args.output_lists == nullptr && !program.info().outputs.empty()) {
-    return InvalidArgument(std::string(kFunction) + ": output_lists is null, but " + name +
-                           " has outputs");
-  }
-  if (args.options != nullptr &&
-      (args.options->num_send_ops != 0 || args.options->num_recv_ops != 0)) {
-    return Unimplemented(std::string(kFunction) +
-                         ": send and receive callbacks are not supported by this plugin");
-  }
-  return Status();
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckLists(args.argument_lists, devices, args.num_args,
+                                         "argument_lists", name, " takes arguments"));
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckLists(args.output_lists, devices, program.info().outputs.size(),
+                                         "output_lists", name, " has outputs"));
+  if (args.options == nullptr) return Status();
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckLists(args.options->send_callbacks, devices,
+                                         args.options->num_send_ops, "send_callbacks", name,
+                                         " is run with num_send_ops"));
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckLists(args.options->recv_callbacks, devices,
+                                         args.options->num_recv_ops, "recv_callbacks", name,
+                                         " is run with num_recv_ops"));
+  return CheckPointer(args.options->non_donatable_input_indices,
+                      args.options->num_non_donatable_input_indices * sizeof(int64_t),
+                      "non_donatable_input_indices", kFunction);
 }
 
 void ReturnOutputs(const PJRT_LoadedExecutable_Execute_Args& args, const CompiledProgram& program,
@@ -220,6 +233,10 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
   backend::LaunchOptions options;
   if (args.options != nullptr) {
     options.launch_id = args.options->launch_id;
+#if PJRT_SCAFFOLD_HAS_PJRT_ExecuteOptions_context
+    const ExecuteContext* context = FromC(args.options->context);
+    if (context != nullptr && !context->user_data->empty()) options.user_data = context->user_data;
+#endif
     not_donatable = {args.options->non_donatable_input_indices,
                      args.options->num_non_donatable_input_indices};
   }
@@ -235,24 +252,34 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
     }
     return Status();
   }
-  Result<std::vector<backend::LaunchResult>> launched =
-      program.impl->Execute(inputs.Launches(seats), options);
+  std::vector<backend::Launch> launches = inputs.Launches(seats);
+  const bool calls_back = HasHostCallbacks(args.options);
+  for (size_t d = 0; d < seats.size() && calls_back; ++d) {
+    launches[d].host = std::make_shared<HostCallbacks>(*args.options, d);
+  }
+  Result<std::vector<backend::LaunchResult>> launched = program.impl->Execute(launches, options);
   if (!launched.ok()) return launched.status().Annotated(program.info().name);
   std::vector<backend::LaunchResult>& results = *launched;
-  bool complete = results.size() == seats.size();
-  for (const backend::LaunchResult& result : results) {
-    complete = complete && result.outputs.size() == program.info().outputs.size();
-  }
+  const bool complete = results.size() == seats.size() &&
+                        std::ranges::all_of(results, [&](const backend::LaunchResult& result) {
+                          return result.outputs.size() == program.info().outputs.size() &&
+                                 std::ranges::find(result.outputs, nullptr) == result.outputs.end();
+                        });
   for (size_t d = 0; d < seats.size() && d < results.size(); ++d) {
     inputs.Started(d, results[d].done);
   }
   if (!complete) {
     return Internal(std::string(kFunction) + ": the backend's launch of " + program.info().name +
-                    " gave results for " + std::to_string(results.size()) + " devices, or not " +
+                    " gave results for " + std::to_string(results.size()) + " devices of " +
+                    std::to_string(seats.size()) + ", or not " +
                     std::to_string(program.info().outputs.size()) + " outputs each");
   }
   for (size_t d = 0; d < seats.size(); ++d) {
-    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), results[d].done);
+    // Callers keep their callbacks until the event is ready: it must not be before the work ends.
+    const Completion ready =
+        calls_back ? results[d].done
+                   : seats[d].device->running.Watch(options.launch_id, results[d].done);
+    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), ready);
   }
   return Status();
 }
@@ -266,24 +293,6 @@ PJRT_Error* Layer::LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args* 
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(const Seat seat,
                                  loaded.SeatOn(FromC(args->execute_device), kFunction));
   return MakeError(Execute(*args, loaded, {&seat, 1}));
-}
-
-// Frameworks make a context for the data of foreign functions, which this plugin has none of.
-namespace {
-
-struct ExecuteContext : Handle<Tag::kExecuteContext> {};
-PJRT_PLUGIN_HANDLE(PJRT_ExecuteContext, ExecuteContext)
-
-}  // namespace
-
-PJRT_Error* Layer::ExecuteContext_Create(PJRT_ExecuteContext_Create_Args* args) {
-  args->context = ToC(new ExecuteContext);
-  return nullptr;
-}
-
-PJRT_Error* Layer::ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args* args) {
-  delete FromC(args->context);
-  return nullptr;
 }
 
 }  // namespace PJRT_PLUGIN_NS::plugin

@@ -4,8 +4,11 @@
 #include <thread>
 #include <vector>
 
+#include "plugin/api_test_util.h"
+#include "plugin/compile_options.h"
 #include "plugin/executable.h"
 #include "plugin/fake_backend_test_util.h"
+#include "plugin/proto.h"
 #include "testing/test.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
@@ -33,6 +36,27 @@ TEST(Compile, ErrorsComeThrough) {
   EXPECT_EQ(client.error, "3: PJRT_Client_Compile: no such program");
   EXPECT_TRUE(client.Compile("psum", 5) == nullptr);
   EXPECT_CONTAINS(client.error, "device 4, which the client does not have");
+}
+
+TEST(Compile, OptionsMayBeNoneButNotNonsense) {
+  Fake::Reset();
+  TestClient client;
+  PJRT_LoadedExecutable* inc = client.CompileWith("inc", {});
+  EXPECT_EQ(client.error, "");
+  DestroyLoaded(inc);
+  auto program = Make<PJRT_Program>();
+  std::string code = "inc";
+  program.code = code.data();
+  program.code_size = code.size();
+  program.format = "mlir";
+  program.format_size = 4;
+  auto args = Make<PJRT_Client_Compile_Args>();
+  args.client = client.client;
+  args.program = &program;
+  args.compile_options_size = 7;
+  EXPECT_CONTAINS(Text(Api().PJRT_Client_Compile(&args)), "compile_options is null, but it should");
+  EXPECT_TRUE(client.CompileWith("inc", "nonsense") == nullptr);
+  EXPECT_CONTAINS(client.error, "3: PJRT_Client_Compile: the compile options are no Compile");
 }
 
 TEST(Execute, OneDevice) {
@@ -99,6 +123,21 @@ TEST(Execute, RefusesWrongArguments) {
   lists.num_devices = 1;
   lists.num_args = 1;
   EXPECT_CONTAINS(Text(Api().PJRT_LoadedExecutable_Execute(&lists)), "argument_lists is null");
+  PJRT_Buffer* const* none[] = {nullptr};
+  lists.argument_lists = none;
+  EXPECT_CONTAINS(Text(Api().PJRT_LoadedExecutable_Execute(&lists)), "argument_lists is null, or");
+  PJRT_Buffer* const* one[] = {&good};
+  lists.argument_lists = one;
+  EXPECT_CONTAINS(Text(Api().PJRT_LoadedExecutable_Execute(&lists)), "output_lists is null");
+  PJRT_Buffer* output = nullptr;
+  PJRT_Buffer** outputs[] = {&output};
+  lists.output_lists = outputs;
+  options.num_non_donatable_input_indices = 1;
+  EXPECT_CONTAINS(Text(Api().PJRT_LoadedExecutable_Execute(&lists)), "indices is null");
+  PJRT_LoadedExecutable* psum = client.Compile("psum", 2);
+  EXPECT_CONTAINS(Execute(psum, {{good}}, 1, {}, client.device(0)).error,
+                  "psum was compiled for 2 devices");
+  DestroyLoaded(psum);
   auto args = Make<PJRT_Buffer_Delete_Args>();
   args.buffer = good;
   (void)Api().PJRT_Buffer_Delete(&args);
@@ -189,6 +228,21 @@ TEST(Donation, WaitsForReadersOfTheBlock) {
   DestroyLoaded(inc);
 }
 
+TEST(Failure, MistakesOfABackendAreErrors) {
+  Fake::Reset();
+  TestClient client;
+  PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
+  PJRT_LoadedExecutable* hollow = client.Compile("hollow");
+  EXPECT_CONTAINS(Execute(hollow, {{x}}, 1, {0}).error, "13: PJRT_LoadedExecutable_Execute: the b");
+  PJRT_LoadedExecutable* throwing = client.Compile("throw");
+  EXPECT_CONTAINS(Execute(throwing, {{x}}).error, "the backend threw");
+  EXPECT_EQ(Get<float>(x), (Floats{1, 2, 3, 4}));
+  DestroyLoaded(throwing);
+  DestroyLoaded(hollow);
+  DestroyBuffer(x);
+  EXPECT_EQ(Fake::LiveBlocks(), 0);
+}
+
 TEST(Failure, PoisonsOutputsAndWhatUsesThem) {
   Fake::Reset({.manual = true});
   TestClient client;
@@ -220,26 +274,16 @@ TEST(Failure, PoisonsOutputsAndWhatUsesThem) {
 TEST(Portable, RunsWhereTheCallerSays) {
   Fake::Reset();
   TestClient client;
-  std::string code = "inc", options("\x20\x01", 2);
-  auto program = Make<PJRT_Program>();
-  program.code = code.data();
-  program.code_size = code.size();
-  program.format = "mlir";
-  program.format_size = 4;
-  auto args = Make<PJRT_Client_Compile_Args>();
-  args.client = client.client;
-  args.program = &program;
-  args.compile_options = options.data();
-  args.compile_options_size = options.size();
-  EXPECT_EQ(Text(Api().PJRT_Client_Compile(&args)), "");
+  PJRT_LoadedExecutable* inc = client.CompileWith("inc", "\x20\x01");
+  EXPECT_EQ(client.error, "");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4}, 2);
-  EXPECT_CONTAINS(Execute(args.executable, {{x}}).error, "execute_device");
-  Run run = Execute(args.executable, {{x}}, 1, {}, client.device(2));
+  EXPECT_CONTAINS(Execute(inc, {{x}}).error, "execute_device");
+  Run run = Execute(inc, {{x}}, 1, {}, client.device(2));
   EXPECT_EQ(run.error, "");
   EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, 5}));
   Destroy(run);
   DestroyBuffer(x);
-  DestroyLoaded(args.executable);
+  DestroyLoaded(inc);
 }
 
 TEST(Executable, AnswersQuestions) {
@@ -373,8 +417,9 @@ TEST(Serialize, GoesThereAndBack) {
   load.serialized_executable = bytes.serialized_bytes;
   load.serialized_executable_size = bytes.serialized_bytes_size;
   EXPECT_EQ(Text(Api().PJRT_Executable_DeserializeAndLoad(&load)), "");
+  PJRT_LoadedExecutable* const loaded = load.loaded_executable;
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run run = Execute(load.loaded_executable, {{x}});
+  Run run = Execute(loaded, {{x}});
   EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, 5}));
   // A cache on a disk that was full, and one whose disk is ill.
   for (size_t size = 0; size < bytes.serialized_bytes_size; ++size) {
@@ -387,10 +432,33 @@ TEST(Serialize, GoesThereAndBack) {
     cut.serialized_executable_size = damaged.size();
     EXPECT_CONTAINS(Text(Api().PJRT_Executable_DeserializeAndLoad(&cut)), "3: ");
   }
+#if PJRT_SCAFFOLD_HAS_PJRT_Executable_DeserializeAndLoad_Args_overridden_serialized_compile_options
+  // A cache gives the program to whoever wants it, on a device of his own.
+  std::string build, elsewhere;
+  PutBytes(9, WriteDeviceAssignment({{3}}), &build);
+  PutBytes(3, build, &elsewhere);
+  load.overridden_serialized_compile_options = elsewhere.data();
+  load.overridden_serialized_compile_options_size = elsewhere.size();
+  EXPECT_EQ(Text(Api().PJRT_Executable_DeserializeAndLoad(&load)), "");
+  PJRT_Buffer* there = client.Put<float>({1, 2, 3, 4}, {4}, 3);
+  EXPECT_CONTAINS(Execute(load.loaded_executable, {{x}}).error, "takes it on device 3");
+  Run moved = Execute(load.loaded_executable, {{there}});
+  EXPECT_EQ(Get<float>(moved.outputs[0][0]), (Floats{2, 3, 4, 5}));
+  Destroy(moved);
+  DestroyBuffer(there);
+  DestroyLoaded(load.loaded_executable);
+  // Options for another number of devices than the program was compiled for.
+  const std::string two = SerializedOptions(2);
+  load.overridden_serialized_compile_options = two.data();
+  load.overridden_serialized_compile_options_size = two.size();
+  EXPECT_CONTAINS(
+      Text(Api().PJRT_Executable_DeserializeAndLoad(&load)),
+      "for 1 replicas of 1 partitions, but the compile options are for 1 replicas of 2");
+#endif
   bytes.serialized_executable_deleter(bytes.serialized_executable);
   Destroy(run);
   DestroyBuffer(x);
-  DestroyLoaded(load.loaded_executable);
+  DestroyLoaded(loaded);
   DestroyExecutable(executable);
   DestroyLoaded(inc);
 }

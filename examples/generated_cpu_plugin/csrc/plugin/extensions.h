@@ -24,9 +24,13 @@ PJRT_Extension_Base* LinkExtension(Extension* extension, PJRT_Extension_Type typ
   return base;
 }
 
-// Links of the chain, each in a file of its name. `next` may be null.
+// Links of the chain, each in a file of its name (the first in ffi_extension.cc). `next` may be
+// null.
+PJRT_Extension_Base* CustomCallExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* FfiExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* ProfilerExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
 
 }  // namespace PJRT_PLUGIN_NS::plugin

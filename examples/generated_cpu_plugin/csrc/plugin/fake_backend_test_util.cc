@@ -3,15 +3,17 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
-
-#include "generated/table.h"
-#include "plugin/compile_options.h"
-#include "plugin/extensions.h"
-#include "plugin/layer.h"
-#include "plugin/proto.h"
+#include <vector>
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -27,8 +29,10 @@ struct State {
   FakeConfig config;
   std::mutex mutex;
   std::deque<std::function<void()>> queue;
+  std::vector<backend::ProcessInfo> processes;
   std::thread::id last_driver_thread;  // written before `drivers`
-  std::atomic<int> drivers{0}, blocks{0}, executables{0}, launches{0}, reused{0};
+  std::atomic<int> drivers{0}, blocks{0}, executables{0}, launches{0}, reused{0}, mapped{0},
+      cleared{0};
 };
 State& state() {
   static State* const state = new State;
@@ -86,6 +90,11 @@ class FakeMemory final : public backend::Memory {
     if (!state().config.can_wrap) return backend::Unimplemented("no");
     return Block(std::make_shared<FakeBlock>(this, address, bytes));
   }
+  Status ClearStats() override {
+    if (!state().config.can_clear_stats) return Memory::ClearStats();
+    ++state().cleared;
+    return Status();
+  }
   Result<backend::MemoryStats> Stats() const override {
     backend::MemoryStats stats;
     stats.bytes_in_use = 7;
@@ -122,17 +131,20 @@ class FakeStream final : public backend::Stream {
 
 class FakeDevice final : public backend::Device {
  public:
-  explicit FakeDevice(int id)
-      : info_{.id = id,
-              .local_hardware_id = id,
-              .process_index = 0,
-              .kind = "fake",
-              .debug_string = "fake:" + std::to_string(id),
-              .to_string = "Fake(" + std::to_string(id) + ")",
-              .attributes = {{"coords", std::vector<int64_t>{id, 0}}, {"fast", true}}},
-        memory_(this, 2 * id, backend::kDeviceMemoryKind, state().config.host_accessible),
-        host_(this, 2 * id + 1, backend::kPinnedHostMemoryKind, true),
+  explicit FakeDevice(backend::DeviceInfo info)
+      : info_(std::move(info)),
+        memory_(this, 2 * info_.id, backend::kDeviceMemoryKind, state().config.host_accessible),
+        host_(this, 2 * info_.id + 1, backend::kPinnedHostMemoryKind, true),
         memories_{&memory_, &host_} {}
+  static backend::DeviceInfo Describe(int id) {
+    return {.id = id,
+            .local_hardware_id = id,
+            .process_index = 0,
+            .kind = "fake",
+            .debug_string = "fake:" + std::to_string(id),
+            .to_string = "Fake(" + std::to_string(id) + ")",
+            .attributes = {{"coords", std::vector<int64_t>{id, 0}}, {"fast", true}}};
+  }
   const backend::DeviceInfo& info() const override { return info_; }
   std::span<backend::Memory* const> memories() const override { return memories_; }
   backend::Stream& stream() override { return stream_; }
@@ -149,18 +161,17 @@ float* Floats(const Block& block) { return static_cast<float*>(block->address())
 class FakeExecutable final : public backend::Executable,
                              public std::enable_shared_from_this<FakeExecutable> {
  public:
-  FakeExecutable(std::string kind, int partitions) : kind_(std::move(kind)) {
+  FakeExecutable(std::string kind, int replicas, int partitions) : kind_(std::move(kind)) {
     ++state().executables;
     info_.name = kind_;
+    info_.num_replicas = replicas;
     info_.num_partitions = partitions;
-    const Shape shape = {backend::DType::kF32, kind_ == "add"    ? std::vector<int64_t>{}
-                                               : kind_ == "psum" ? std::vector<int64_t>{2}
-                                                                 : std::vector<int64_t>{4}};
-    info_.parameters.resize(kind_ == "add" ? 2 : 1);
+    const Shape shape = {backend::DType::kF32, DimsOf(kind_)};
+    info_.parameters.resize(kind_ == "add" ? 2 : kind_ == "ones" ? 0 : 1);
     for (auto& parameter : info_.parameters) parameter.shape = shape;
     info_.outputs.resize(1);
     info_.outputs[0].shape = shape;
-    if (kind_ != "add") info_.parameters[0].donated_to_output = 0;
+    if (info_.parameters.size() == 1) info_.parameters[0].donated_to_output = 0;
     info_.fingerprint = "print of " + kind_;
     info_.costs = {{"flops", 4.0f}};
     if (kind_ == "psum") {
@@ -172,23 +183,28 @@ class FakeExecutable final : public backend::Executable,
   ~FakeExecutable() override { --state().executables; }
 
   const backend::ExecutableInfo& info() const override { return info_; }
-  Result<std::string> Serialize() const override { return kind_; }
+  Result<std::string> Serialize() const override {
+    return kind_ + " " + std::to_string(info_.num_replicas) + " " +
+           std::to_string(info_.num_partitions);
+  }
 
   Result<std::vector<backend::LaunchResult>> Execute(std::span<const backend::Launch> launches,
                                                      const backend::LaunchOptions&) override {
     if (kind_ == "refuse") return backend::ResourceExhausted("no room to run");
+    if (kind_ == "throw") throw std::runtime_error("the backend threw");
     ++state().launches;
     state().reused = 0;
     struct Part {
       std::vector<backend::Argument> arguments;
       Block output;
+      std::shared_ptr<backend::HostTransfers> host = nullptr;
     };
     auto parts = std::make_shared<std::vector<Part>>();
     std::vector<Completion> after;
     std::vector<backend::LaunchResult> results;
     for (const backend::Launch& launch : launches) {
       Part part{{launch.arguments.begin(), launch.arguments.end()}, nullptr};
-      if (info_.parameters[0].donated_to_output && part.arguments[0].donated) {
+      if (!part.arguments.empty() && part.arguments[0].donated) {
         part.output = part.arguments[0].block;
         ++state().reused;
       } else {
@@ -196,14 +212,23 @@ class FakeExecutable final : public backend::Executable,
         if (!block.ok()) return block.status();
         part.output = *std::move(block);
       }
-      results.push_back({{part.output}, Completion()});
+      part.host = launch.host;
+      results.push_back({{kind_ == "hollow" ? nullptr : part.output}, Completion()});
       parts->push_back(std::move(part));
       after.insert(after.end(), launch.after.begin(), launch.after.end());
+    }
+    if (kind_ == "echo") {
+      const Completion inputs = RunAfter(after, [] { return Status(); });
+      for (size_t i = 0; i < parts->size(); ++i) {
+        const Part& part = (*parts)[i];
+        results[i].done = Echo(inputs, part.arguments[0].block, part.output, part.host);
+      }
+      return results;
     }
     const Completion done = RunAfter(after, [this, self = shared_from_this(), parts] {
       if (kind_ == "late") return backend::Internal("it broke while running");
       const size_t count = size_t(info_.outputs[0].shape.num_elements());
-      std::vector<float> sum(count, kind_ == "inc" ? 1.0f : 0.0f);
+      std::vector<float> sum(count, kind_ == "inc" || kind_ == "ones" ? 1.0f : 0.0f);
       for (const Part& part : *parts) {
         for (size_t i = 0; i < count && kind_ == "psum"; ++i) {
           sum[i] += Floats(part.arguments[0].block)[i];
@@ -211,8 +236,10 @@ class FakeExecutable final : public backend::Executable,
       }
       for (const Part& part : *parts) {
         for (size_t i = 0; i < count; ++i) {
-          float value = Floats(part.arguments[0].block)[i] + sum[i];
-          if (kind_ == "add") value += Floats(part.arguments[1].block)[i];
+          float value = sum[i];
+          for (const backend::Argument& argument : part.arguments) {
+            value += Floats(argument.block)[i];
+          }
           Floats(part.output)[i] = value;
         }
       }
@@ -223,6 +250,40 @@ class FakeExecutable final : public backend::Executable,
   }
 
  private:
+  static Completion Echo(const Completion& inputs, const Block& from, const Block& to,
+                         const std::shared_ptr<backend::HostTransfers>& host) {
+    auto [done, promise] = backend::MakeCompletion();
+    inputs.OnReady(
+        [from, to, host,
+         promise = std::make_shared<backend::Promise>(std::move(promise))](const Status& ready) {
+          if (!ready.ok() || host == nullptr) {
+            promise->Set(ready.ok() ? backend::FailedPrecondition("echo wants callbacks") : ready);
+            return;
+          }
+          if (Status sent = host->Send(1, from->address(), from->bytes()); !sent.ok()) {
+            promise->Set(sent);
+            return;
+          }
+          auto write = [to](const void* data, size_t offset, size_t bytes) {
+            return RunAfter({}, [=] {
+              std::memcpy(static_cast<std::byte*>(to->address()) + offset, data, bytes);
+              return Status();
+            });
+          };
+          host->Receive(2, to->bytes(), write).OnReady([promise, to, host](const Status& received) {
+            promise->Set(received);
+          });
+        });
+    return done;
+  }
+
+  static std::vector<int64_t> DimsOf(std::string_view kind) {
+    if (kind == "add") return {};
+    if (kind == "psum") return {2};
+    if (kind == "empty") return {0};
+    return {4};
+  }
+
   const std::string kind_;
   backend::ExecutableInfo info_;
 };
@@ -234,20 +295,25 @@ class FakeCompiler final : public backend::Compiler {
     if (program.format != "mlir") return backend::Unimplemented("fake programs are mlir");
     if (program.code == "broken") return backend::InvalidArgument("no such program");
     return std::shared_ptr<backend::Executable>(std::make_shared<FakeExecutable>(
-        std::string(program.code), options.num_replicas * options.num_partitions));
+        std::string(program.code), options.num_replicas, options.num_partitions));
   }
   Result<std::shared_ptr<backend::Executable>> Deserialize(std::string_view bytes) override {
+    std::string kind;
+    int replicas = 0, partitions = 0;
+    if (!(std::istringstream{std::string(bytes)} >> kind >> replicas >> partitions)) {
+      return backend::FailedPrecondition("serialized by another compiler");
+    }
     return std::shared_ptr<backend::Executable>(
-        std::make_shared<FakeExecutable>(std::string(bytes), 1));
+        std::make_shared<FakeExecutable>(kind, replicas, partitions));
   }
 };
 
 class FakeDriver final : public backend::Driver {
  public:
-  explicit FakeDriver(int num_devices) {
+  explicit FakeDriver(const std::vector<backend::DeviceInfo>& infos) {
     ++state().drivers;
-    for (int id = 0; id < num_devices; ++id) {
-      owned_.push_back(std::make_unique<FakeDevice>(id));
+    for (const backend::DeviceInfo& info : infos) {
+      owned_.push_back(std::make_unique<FakeDevice>(info));
       devices_.push_back(owned_.back().get());
       for (backend::Memory* memory : owned_.back()->memories()) memories_.push_back(memory);
     }
@@ -260,6 +326,18 @@ class FakeDriver final : public backend::Driver {
   std::span<backend::Device* const> devices() const override { return devices_; }
   std::span<backend::Memory* const> memories() const override { return memories_; }
   backend::Compiler& compiler() override { return compiler_; }
+  Status MapHostMemory(void* address, size_t bytes) override {
+    if (!state().config.can_map) return Driver::MapHostMemory(address, bytes);
+    ++state().mapped;
+    return Status();
+  }
+  void UpdateProcesses(std::span<const backend::ProcessInfo> processes) override {
+    state().processes.assign(processes.begin(), processes.end());
+  }
+  Status UnmapHostMemory(void*) override {
+    --state().mapped;
+    return Status();
+  }
 
  private:
   FakeCompiler compiler_;
@@ -274,6 +352,8 @@ void Fake::Reset(FakeConfig config) {
   RunQueued();
   state().config = config;
   state().launches = 0;
+  state().cleared = 0;
+  state().processes.clear();
 }
 
 void Fake::RunQueued() {
@@ -295,190 +375,9 @@ int Fake::LiveExecutables() { return state().executables; }
 std::thread::id Fake::LastDriverThread() { return state().last_driver_thread; }
 int Fake::Launches() { return state().launches; }
 int Fake::BlocksReused() { return state().reused; }
-
-const PJRT_Api& Api() {
-  static const PJRT_Api api = generated::make_table<Layer>(Extensions());
-  return api;
-}
-
-std::string Text(PJRT_Error* error) {
-  if (error == nullptr) return "";
-  auto message = Make<PJRT_Error_Message_Args>();
-  message.error = error;
-  Api().PJRT_Error_Message(&message);
-  auto code = Make<PJRT_Error_GetCode_Args>();
-  code.error = error;
-  (void)Api().PJRT_Error_GetCode(&code);
-  std::string text =
-      std::to_string(int(code.code)) + ": " + std::string(message.message, message.message_size);
-  auto destroy = Make<PJRT_Error_Destroy_Args>();
-  destroy.error = error;
-  Api().PJRT_Error_Destroy(&destroy);
-  return text;
-}
-
-void DestroyEvent(PJRT_Event* event) {
-  auto args = Make<PJRT_Event_Destroy_Args>();
-  args.event = event;
-  (void)Api().PJRT_Event_Destroy(&args);
-}
-
-void DestroyBuffer(PJRT_Buffer* buffer) {
-  auto args = Make<PJRT_Buffer_Destroy_Args>();
-  args.buffer = buffer;
-  (void)Api().PJRT_Buffer_Destroy(&args);
-}
-
-bool IsReady(PJRT_Event* event) {
-  auto args = Make<PJRT_Event_IsReady_Args>();
-  args.event = event;
-  (void)Api().PJRT_Event_IsReady(&args);
-  return args.is_ready;
-}
-
-std::string Finish(PJRT_Event* event) {
-  auto args = Make<PJRT_Event_Await_Args>();
-  args.event = event;
-  std::string text = Text(Api().PJRT_Event_Await(&args));
-  DestroyEvent(event);
-  return text;
-}
-
-TestClient::TestClient() {
-  auto create = Make<PJRT_Client_Create_Args>();
-  error = Text(Api().PJRT_Client_Create(&create));
-  client = create.client;
-  if (client == nullptr) return;
-  auto list = Make<PJRT_Client_Devices_Args>();
-  list.client = client;
-  (void)Api().PJRT_Client_Devices(&list);
-  devices.assign(list.devices, list.devices + list.num_devices);
-}
-
-TestClient::~TestClient() { Destroy(); }
-
-void TestClient::Destroy() {
-  if (client == nullptr) return;
-  auto args = Make<PJRT_Client_Destroy_Args>();
-  args.client = std::exchange(client, nullptr);
-  (void)Api().PJRT_Client_Destroy(&args);
-}
-
-PJRT_Memory* TestClient::memory(int device, std::string_view kind) const {
-  auto list = Make<PJRT_Device_AddressableMemories_Args>();
-  list.device = devices[device];
-  (void)Api().PJRT_Device_AddressableMemories(&list);
-  for (size_t i = 0; i < list.num_memories; ++i) {
-    auto args = Make<PJRT_Memory_Kind_Args>();
-    args.memory = list.memories[i];
-    (void)Api().PJRT_Memory_Kind(&args);
-    if (std::string_view(args.kind, args.kind_size) == kind) return list.memories[i];
-  }
-  return nullptr;
-}
-
-PJRT_Buffer* TestClient::PutData(const void* data, PJRT_Buffer_Type type,
-                                 const std::vector<int64_t>& dims, int device) {
-  auto args = Make<PJRT_Client_BufferFromHostBuffer_Args>();
-  args.client = client;
-  args.data = data;
-  args.type = type;
-  args.dims = dims.data();
-  args.num_dims = dims.size();
-  args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
-  args.device = devices[device];
-  error = Text(Api().PJRT_Client_BufferFromHostBuffer(&args));
-  if (!error.empty()) return nullptr;
-  DestroyEvent(args.done_with_host_buffer);
-  return args.buffer;
-}
-
-PJRT_LoadedExecutable* TestClient::Compile(std::string_view code, int num_devices) {
-  std::vector<std::vector<int>> ids(1);
-  for (int i = 0; i < num_devices; ++i) ids[0].push_back(i);
-  std::string build, options;
-  PutVarint(4, 1, &build);
-  PutVarint(5, num_devices, &build);
-  PutBytes(9, WriteDeviceAssignment(ids), &build);
-  PutBytes(3, build, &options);
-  std::string copy(code);
-  auto program = Make<PJRT_Program>();
-  program.code = copy.data();
-  program.code_size = copy.size();
-  program.format = "mlir";
-  program.format_size = 4;
-  auto args = Make<PJRT_Client_Compile_Args>();
-  args.client = client;
-  args.program = &program;
-  args.compile_options = options.data();
-  args.compile_options_size = options.size();
-  error = Text(Api().PJRT_Client_Compile(&args));
-  return args.executable;
-}
-
-std::vector<std::byte> GetBytes(PJRT_Buffer* buffer, std::string* error) {
-  auto args = Make<PJRT_Buffer_ToHostBuffer_Args>();
-  args.src = buffer;
-  std::string text = Text(Api().PJRT_Buffer_ToHostBuffer(&args));
-  std::vector<std::byte> bytes(args.dst_size);
-  std::byte none;
-  args.dst = bytes.empty() ? &none : bytes.data();
-  if (text.empty()) text = Text(Api().PJRT_Buffer_ToHostBuffer(&args));
-  if (text.empty()) {
-    Fake::RunQueued();
-    text = Finish(args.event);
-  }
-  if (error != nullptr) *error = text;
-  return bytes;
-}
-
-bool IsDeleted(PJRT_Buffer* buffer) {
-  auto args = Make<PJRT_Buffer_IsDeleted_Args>();
-  args.buffer = buffer;
-  (void)Api().PJRT_Buffer_IsDeleted(&args);
-  return args.is_deleted;
-}
-
-Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buffer*>> arguments,
-            size_t num_outputs, std::vector<int64_t> not_donatable, PJRT_Device* execute_device) {
-  Run run;
-  std::vector<PJRT_Buffer* const*> lists;
-  std::vector<PJRT_Buffer**> outputs;
-  run.outputs.resize(arguments.size(), std::vector<PJRT_Buffer*>(num_outputs));
-  run.done.resize(arguments.size());
-  for (size_t d = 0; d < arguments.size(); ++d) {
-    lists.push_back(arguments[d].data());
-    outputs.push_back(run.outputs[d].data());
-  }
-  auto options = Make<PJRT_ExecuteOptions>();
-  options.non_donatable_input_indices = not_donatable.data();
-  options.num_non_donatable_input_indices = not_donatable.size();
-  auto args = Make<PJRT_LoadedExecutable_Execute_Args>();
-  args.executable = executable;
-  args.options = &options;
-  args.argument_lists = lists.data();
-  args.num_devices = arguments.size();
-  args.num_args = arguments.empty() ? 0 : arguments[0].size();
-  args.output_lists = outputs.data();
-  args.device_complete_events = run.done.data();
-  args.execute_device = execute_device;
-  run.error = Text(Api().PJRT_LoadedExecutable_Execute(&args));
-  return run;
-}
-
-void Destroy(const Run& run) {
-  if (!run.error.empty()) return;
-  for (const auto& device : run.outputs) {
-    for (PJRT_Buffer* output : device) DestroyBuffer(output);
-  }
-  for (PJRT_Event* event : run.done) DestroyEvent(event);
-}
-
-void DestroyLoaded(PJRT_LoadedExecutable* executable) {
-  auto args = Make<PJRT_LoadedExecutable_Destroy_Args>();
-  args.executable = executable;
-  (void)Api().PJRT_LoadedExecutable_Destroy(&args);
-}
+int Fake::Mapped() { return state().mapped; }
+std::vector<backend::ProcessInfo> Fake::Processes() { return state().processes; }
+int Fake::StatsCleared() { return state().cleared; }
 
 }  // namespace PJRT_PLUGIN_NS::plugin
 
@@ -494,10 +393,21 @@ std::span<const OptionSpec> DriverOptionSpecs() {
   return kSpecs;
 }
 
-Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions&) {
-  const int count = plugin::state().config.num_devices;
-  if (count == 0) return Status(Code::kUnavailable, "no fake device");
-  return std::unique_ptr<Driver>(std::make_unique<plugin::FakeDriver>(count));
+Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions& options) {
+  int count = plugin::state().config.num_devices;
+  std::vector<DeviceInfo> infos;
+  if (options.topology.has_value()) {
+    if (!options.topology->name.empty()) {
+      std::istringstream name(options.topology->name);
+      if (!(name >> count)) return InvalidArgument("fake topologies are numbers of devices");
+    }
+    infos = options.topology->devices;
+  }
+  if (infos.empty()) {
+    for (int id = 0; id < count; ++id) infos.push_back(plugin::FakeDevice::Describe(id));
+  }
+  if (infos.empty()) return Status(Code::kUnavailable, "no fake device");
+  return std::unique_ptr<Driver>(std::make_unique<plugin::FakeDriver>(infos));
 }
 
 }  // namespace PJRT_PLUGIN_NS::backend

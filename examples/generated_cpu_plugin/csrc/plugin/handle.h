@@ -7,6 +7,8 @@
 //   struct Event : Handle<Tag::kEvent> { ... };
 //   PJRT_PLUGIN_HANDLE(PJRT_Event, Event)     // FromC(PJRT_Event*) -> Event*, ToC(Event*) ->
 //   PJRT_Event*
+//
+// The macro stands outside of unnamed namespaces, where its functions would hide the others.
 
 #include <cassert>
 #include <cstdint>
@@ -43,6 +45,8 @@ enum class Tag : uint64_t {
   kTopology,
   kExecuteContext,
   kTransferManager,
+  kAliasFulfillment,
+  kCopyToDeviceStream,
   kLayout,
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plugin/dtype.h"
+#include "plugin/error.h"
 #include "plugin/handle.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
@@ -16,6 +17,7 @@ namespace {
 using backend::InvalidArgument;
 using backend::Result;
 using backend::Shape;
+using backend::Status;
 
 struct Dim {
   int64_t size;
@@ -114,23 +116,35 @@ void CopyPlanned(std::span<const Dim> plan, size_t element_bytes, RowCopy copy_r
   }
 }
 
+bool IsPermutation(std::span<const int64_t> order, size_t rank) {
+  std::vector<bool> seen(rank);
+  for (int64_t dim : order) {
+    if (dim < 0 || dim >= int64_t(rank) || seen[dim]) return false;
+    seen[dim] = true;
+  }
+  return order.size() == rank;
+}
+
 // Strides of a dense array whose dimensions lie in this order, the fastest first.
 Result<Strides> DenseStrides(std::span<const int64_t> minor_to_major, const Shape& shape,
                              const char* function) {
   const size_t rank = shape.dims.size();
-  Strides strides(rank, -1);
+  if (!IsPermutation(minor_to_major, rank)) {
+    return InvalidArgument(std::string(function) + ": minor_to_major is " + Show(minor_to_major) +
+                           "; it must name each of the " + std::to_string(rank) +
+                           " dimensions once");
+  }
+  Strides strides(rank);
   int64_t stride = int64_t(DTypeBytes(shape.dtype));
   for (int64_t dim : minor_to_major) {
-    if (minor_to_major.size() != rank || dim < 0 || dim >= int64_t(rank) || strides[dim] != -1) {
-      return InvalidArgument(std::string(function) + ": minor_to_major is " + Show(minor_to_major) +
-                             "; it must name each of the " + std::to_string(rank) +
-                             " dimensions once");
-    }
     strides[dim] = stride;
     stride *= std::max<int64_t>(shape.dims[dim], 1);
   }
   return strides;
 }
+
+// Half of what an integer holds, so that the product of a stride and a dimension is one too.
+constexpr int64_t kMaxExtent = std::numeric_limits<int64_t>::max() / 2;
 
 }  // namespace
 
@@ -178,6 +192,10 @@ Result<Shape> MakeShape(const PJRT_Buffer_Type& type, const int64_t* dims, size_
   return shape;
 }
 
+std::string ShowShape(const Shape& shape) {
+  return std::string(DTypeName(shape.dtype)) + Show(shape.dims);
+}
+
 Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape,
                               const char* function) {
   // Callers leave struct_size and the extensions of layouts unset: only the type and its members
@@ -189,8 +207,10 @@ Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shap
                                     std::to_string(layout->tiled.num_tiles) +
                                     " tiles; this plugin keeps arrays untiled");
     }
-    return DenseStrides({layout->tiled.minor_to_major, layout->tiled.minor_to_major_size}, shape,
-                        function);
+    const size_t given = layout->tiled.minor_to_major_size;
+    PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(layout->tiled.minor_to_major, given * sizeof(int64_t),
+                                             "minor_to_major of the layout", function));
+    return DenseStrides({layout->tiled.minor_to_major, given}, shape, function);
   }
   if (Raw(layout->type) != int(PJRT_Buffer_MemoryLayout_Type_Strides)) {
     return InvalidArgument(std::string(function) + ": the layout's type is " +
@@ -202,17 +222,34 @@ Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shap
     return InvalidArgument(std::string(function) + ": the layout has " + std::to_string(given) +
                            " strides for " + std::to_string(shape.dims.size()) + " dimensions");
   }
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(layout->strides.byte_strides, given * sizeof(int64_t),
+                                           "byte_strides of the layout", function));
   return Strides(layout->strides.byte_strides, layout->strides.byte_strides + given);
 }
 
-std::optional<size_t> Extent(const Shape& shape, std::span<const int64_t> strides) {
-  if (std::ranges::find(shape.dims, 0) != shape.dims.end()) return 0;
+Status CheckRowMajor(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape,
+                     const char* function) {
+  if (layout == nullptr) return Status();
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(const Strides strides, LayoutStrides(layout, shape, function));
+  if (IsRowMajor(shape, strides)) return Status();
+  return backend::Unimplemented(std::string(function) + ": the device layout has strides " +
+                                Show(strides) + "; this plugin keeps arrays row-major, which is " +
+                                Show(RowMajor(shape)));
+}
+
+Result<size_t> Extent(const Shape& shape, std::span<const int64_t> strides, const char* function) {
+  if (std::ranges::find(shape.dims, 0) != shape.dims.end()) return size_t{0};
   int64_t extent = int64_t(DTypeBytes(shape.dtype));
   for (size_t i = 0; i < shape.dims.size(); ++i) {
     const int64_t steps = shape.dims[i] - 1;
-    if (steps == 0) continue;
-    if (strides[i] > (std::numeric_limits<int64_t>::max() - extent) / steps) return std::nullopt;
-    extent += steps * strides[i];
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(steps, steps == 0 ? 0 : strides[i], &reach) || reach < -kMaxExtent ||
+        reach > kMaxExtent || extent > kMaxExtent - std::abs(reach)) {
+      return InvalidArgument(std::string(function) + ": with strides " + Show(strides) +
+                             " an array of dimensions " + Show(shape.dims) +
+                             " reaches beyond what memory can be");
+    }
+    extent += std::abs(reach);
   }
   return size_t(extent);
 }
@@ -228,6 +265,13 @@ void CopyStrided(std::span<const int64_t> dims, size_t element_bytes, const void
   }
   CopyPlanned(plan, element_bytes, ChooseRowCopy(element_bytes), static_cast<const std::byte*>(src),
               static_cast<std::byte*>(dst));
+}
+
+std::shared_ptr<std::byte[]> DenseCopy(const Shape& shape, const void* src,
+                                       std::span<const int64_t> src_strides) {
+  std::shared_ptr<std::byte[]> copy(new std::byte[shape.byte_size()]);
+  CopyStrided(shape.dims, DTypeBytes(shape.dtype), src, src_strides, copy.get(), RowMajor(shape));
+  return copy;
 }
 
 }  // namespace PJRT_PLUGIN_NS::plugin

@@ -10,8 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/shape.h"
@@ -29,24 +30,37 @@ Strides RowMajor(const backend::Shape& shape);
 // dimensions of size 1 do not matter, and none matter for an array without elements.
 bool IsRowMajor(const backend::Shape& shape, std::span<const int64_t> strides);
 
-// INVALID_ARGUMENT for a negative dimension or one byte more than memory can hold.
+// INVALID_ARGUMENT for a negative dimension or one byte more than memory can hold. `dims` may be
+// null for no dimensions.
 backend::Result<backend::Shape> MakeShape(const PJRT_Buffer_Type& type, const int64_t* dims,
                                           size_t num_dims, const char* function);
+
+// "f32[2,3]", for messages.
+std::string ShowShape(const backend::Shape& shape);
 
 // The strides that a layout means; null means row-major. UNIMPLEMENTED for tiles.
 backend::Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout,
                                        const backend::Shape& shape, const char* function);
 
-// Bytes from the first to the last of an array with these strides, which are not negative; nothing
-// when that is more than memory can be.
-std::optional<size_t> Extent(const backend::Shape& shape, std::span<const int64_t> strides);
+// Of a layout for device memory, where all arrays are row-major: UNIMPLEMENTED for another one.
+backend::Status CheckRowMajor(const PJRT_Buffer_MemoryLayout* layout, const backend::Shape& shape,
+                              const char* function);
 
-// Copies every element. The pointers are those of the element with all indices zero. `src` and
-// `dst` do not overlap. No element of `dst` is at the address of another, so a stride of zero is
-// for `src` only.
+// Bytes from the first to the last of an array with these strides, of any signs; INVALID_ARGUMENT
+// when that is more than memory can be.
+backend::Result<size_t> Extent(const backend::Shape& shape, std::span<const int64_t> strides,
+                               const char* function);
+
+// Copies every element. The pointers are those of the element with all indices zero, and the
+// strides have an Extent. `src` and `dst` do not overlap. No element of `dst` is at the address of
+// another, so a stride of zero is for `src` only.
 void CopyStrided(std::span<const int64_t> dims, size_t element_bytes, const void* src,
                  std::span<const int64_t> src_strides, void* dst,
                  std::span<const int64_t> dst_strides);
+
+// A dense row-major copy of an array, for a transfer that must not look at the original.
+std::shared_ptr<std::byte[]> DenseCopy(const backend::Shape& shape, const void* src,
+                                       std::span<const int64_t> src_strides);
 
 }  // namespace PJRT_PLUGIN_NS::plugin
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -118,11 +119,50 @@ TEST(LayoutStrides, ReadsBothKinds) {
   const int64_t twice[] = {1, 1};
   layout.tiled.minor_to_major = twice;
   EXPECT_CONTAINS(LayoutStrides(&layout, shape, "F").status().message(), "[1,1]");
+  const int64_t outside[] = {2, -1};
+  layout.tiled.minor_to_major = outside;
+  EXPECT_CONTAINS(LayoutStrides(&layout, shape, "F").status().message(), "[2,-1]");
+  layout.tiled.minor_to_major = nullptr;
+  EXPECT_CONTAINS(LayoutStrides(&layout, shape, "F").status().message(), "minor_to_major of");
+  layout.tiled.minor_to_major_size = 0;
+  EXPECT_CONTAINS(LayoutStrides(&layout, shape, "F").status().message(), "each of the 2");
   layout.type = PJRT_Buffer_MemoryLayout_Type_Strides;
   layout.strides.byte_strides = column_major;
   layout.strides.num_byte_strides = 1;
   EXPECT_CONTAINS(LayoutStrides(&layout, shape, "F").status().message(), "1 strides");
+  layout.strides.byte_strides = nullptr;
+  layout.strides.num_byte_strides = 2;
+  EXPECT_CONTAINS(LayoutStrides(&layout, shape, "F").status().message(), "byte_strides of");
+  layout.strides.num_byte_strides = 0;
+  EXPECT_EQ(*LayoutStrides(&layout, Shape{DType::kF32, {}}, "F"), Strides());
   EXPECT_EQ(*LayoutStrides(nullptr, shape, "F"), (Strides{12, 4}));
+}
+
+TEST(CheckRowMajor, RefusesOtherLayouts) {
+  const Shape shape{DType::kF32, {2, 3}};
+  EXPECT_TRUE(CheckRowMajor(nullptr, shape, "F").ok());
+  const int64_t order[] = {0, 1};
+  PJRT_Buffer_MemoryLayout layout = {};
+  layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+  layout.tiled.minor_to_major = order;
+  layout.tiled.minor_to_major_size = 2;
+  EXPECT_CONTAINS(CheckRowMajor(&layout, shape, "F").message(), "[4,8]; this plugin keeps arrays");
+  EXPECT_TRUE(CheckRowMajor(&layout, Shape{DType::kF32, {1, 3}}, "F").ok());
+}
+
+TEST(Extent, OfStridesOfAnySign) {
+  const Shape shape{DType::kF32, {2, 1, 3}};
+  EXPECT_EQ(*Extent(shape, RowMajor(shape), "F"), size_t{24});
+  EXPECT_EQ(*Extent(shape, Strides{100, 7, -8}, "F"), size_t{120});
+  EXPECT_EQ(*Extent(shape, Strides{0, 0, 0}, "F"), size_t{4});
+  EXPECT_EQ(*Extent(Shape{DType::kF32, {0, 3}}, Strides{1, 1}, "F"), size_t{0});
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(*Extent(shape, Strides{4, kMin, 4}, "F"), size_t{16});  // of a dimension of one
+  for (int64_t stride : {kMin, kMin + 1, kMin / 2, kMax / 2, kMax}) {
+    EXPECT_CONTAINS(Extent(shape, Strides{stride, 0, 4}, "F").status().message(), "beyond");
+    EXPECT_CONTAINS(Extent(shape, Strides{4, 0, stride}, "F").status().message(), "beyond");
+  }
 }
 
 }  // namespace

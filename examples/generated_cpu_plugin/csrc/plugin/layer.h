@@ -64,6 +64,21 @@ struct Layer : generated::Defaults {
 #if PJRT_SCAFFOLD_HAS_PJRT_TopologyDescription_Fingerprint
   PJRT_LAYER(TopologyDescription_Fingerprint);
 #endif
+#if PJRT_SCAFFOLD_HAS_PJRT_TopologyDescription_GetMemorySpaceKindIds
+  PJRT_LAYER(TopologyDescription_GetMemorySpaceKindIds);
+#endif
+
+  // topology_create.cc
+  PJRT_LAYER(TopologyDescription_Create);
+  PJRT_LAYER(TopologyDescription_Destroy);
+#if PJRT_SCAFFOLD_HAS_PJRT_TopologyDescription_Deserialize
+  PJRT_LAYER(TopologyDescription_Deserialize);
+#endif
+
+  // canonical_shape.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace
+  PJRT_LAYER(TopologyDescription_MakeCanonicalShapeForMemorySpace);
+#endif
 
   // device.cc
   PJRT_LAYER(DeviceDescription_Id);
@@ -80,6 +95,25 @@ struct Layer : generated::Defaults {
   PJRT_LAYER(Device_MemoryStats);
 #if PJRT_SCAFFOLD_HAS_PJRT_Device_GetAttributes
   PJRT_LAYER(Device_GetAttributes);
+#endif
+#if PJRT_SCAFFOLD_HAS_PJRT_Device_ClearMemoryStats
+  PJRT_LAYER(Device_ClearMemoryStats);
+#endif
+
+  // running_launches.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_Device_PoisonExecution
+  PJRT_LAYER(Device_PoisonExecution);
+#endif
+
+  // process_info.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_ProcessInfo_struct_size
+  PJRT_LAYER(Client_UpdateGlobalProcessInfo);
+#endif
+
+  // mapped_memory.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_DmaMap
+  PJRT_LAYER(Client_DmaMap);
+  PJRT_LAYER(Client_DmaUnmap);
 #endif
 
   // memory.cc
@@ -117,6 +151,23 @@ struct Layer : generated::Defaults {
   PJRT_LAYER(Buffer_IncreaseExternalReferenceCount);
   PJRT_LAYER(Buffer_DecreaseExternalReferenceCount);
   PJRT_LAYER(Buffer_OpaqueDeviceMemoryDataPointer);
+
+  // buffer_layout.cc
+  PJRT_LAYER(Buffer_GetMemoryLayout);
+
+  // buffer_replace.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_Buffer_Bitcast
+  PJRT_LAYER(Buffer_Bitcast);
+#endif
+#if PJRT_SCAFFOLD_HAS_PJRT_Buffer_DonateWithControlDependency
+  PJRT_LAYER(Buffer_DonateWithControlDependency);
+#endif
+
+  // alias_buffer.cc
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateAliasBuffer
+  PJRT_LAYER(Client_CreateAliasBuffer);
+  PJRT_LAYER(Client_FulfillAliasBuffer);
+#endif
 
   // buffer_copy.cc
   PJRT_LAYER(Buffer_ToHostBuffer);
@@ -187,8 +238,17 @@ struct Layer : generated::Defaults {
   PJRT_LAYER(Client_Load);
 #endif
 
+  // copy_to_device_stream.cc
+  PJRT_LAYER(CopyToDeviceStream_Destroy);
+  PJRT_LAYER(CopyToDeviceStream_AddChunk);
+  PJRT_LAYER(CopyToDeviceStream_TotalBytes);
+  PJRT_LAYER(CopyToDeviceStream_GranuleSize);
+  PJRT_LAYER(CopyToDeviceStream_CurrentBytes);
+
   // execute.cc
   PJRT_LAYER(LoadedExecutable_Execute);
+
+  // execute_context.cc
   PJRT_LAYER(ExecuteContext_Create);
   PJRT_LAYER(ExecuteContext_Destroy);
 };

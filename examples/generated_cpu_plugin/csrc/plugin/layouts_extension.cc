@@ -72,8 +72,8 @@ PJRT_Error* OfTopology(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args* args) {
 }
 #endif
 
-// The lists belong to the program, like all that an executable answers.
-PJRT_Layouts_MemoryLayout** List(const std::vector<Layout*>& layouts) {
+// The lists belong to the program, like all that an executable answers. Old extensions have none.
+[[maybe_unused]] PJRT_Layouts_MemoryLayout** List(const std::vector<Layout*>& layouts) {
   return reinterpret_cast<PJRT_Layouts_MemoryLayout**>(const_cast<Layout**>(layouts.data()));
 }
 

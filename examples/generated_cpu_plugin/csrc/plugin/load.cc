@@ -33,6 +33,22 @@ Status ResolveMemories(const Device* device, const Infos& infos, std::string_vie
   return Status();
 }
 
+// Options that come apart from the program they are for, which is then for a number of devices
+// already.
+Status CheckCounts(const backend::ExecutableInfo& info, const backend::CompileOptions& options,
+                   const char* function) {
+  if (info.num_replicas == options.num_replicas && info.num_partitions == options.num_partitions) {
+    return Status();
+  }
+  auto count = [](int replicas, int partitions) {
+    return std::to_string(replicas) + " replicas of " + std::to_string(partitions) + " partitions";
+  };
+  return InvalidArgument(std::string(function) + ": " + info.name + " was compiled for " +
+                         count(info.num_replicas, info.num_partitions) +
+                         ", but the compile options are for " +
+                         count(options.num_replicas, options.num_partitions));
+}
+
 Result<Seat> MakeSeat(const CompiledProgram& program, Device* device, int replica, int partition) {
   Seat seat = {device, replica, partition, {}, {}};
   PJRT_PLUGIN_RETURN_IF_ERROR(
@@ -149,11 +165,25 @@ Result<std::unique_ptr<LoadedExecutable>> Deserialize(
   Result<std::shared_ptr<backend::Executable>> impl =
       client.driver->compiler().Deserialize(packed.code);
   if (!impl.ok()) return impl.status().Annotated(kFunction);
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckCounts((*impl)->info(), options, kFunction));
   return LoadedExecutable::Load(
       std::make_shared<const CompiledProgram>(client.shared_from_this(), *std::move(impl),
                                               std::move(options)),
       kFunction);
 }
+
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_Load
+// A program of another client, a topology's for one, for this client: through its bytes.
+Result<std::shared_ptr<const CompiledProgram>> Rebind(const CompiledProgram& program,
+                                                      Client& client, const char* function) {
+  const Result<std::string> code = program.impl->Serialize();
+  if (!code.ok()) return code.status().Annotated(function);
+  Result<std::shared_ptr<backend::Executable>> impl = client.driver->compiler().Deserialize(*code);
+  if (!impl.ok()) return impl.status().Annotated(function);
+  return std::make_shared<const CompiledProgram>(client.shared_from_this(), *std::move(impl),
+                                                 program.options);
+}
+#endif
 
 }  // namespace
 
@@ -297,15 +327,13 @@ PJRT_Error* Layer::Client_Load(PJRT_Client_Load_Args* args) {
   PJRT_PLUGIN_RETURN_IF_C_ERROR(client->CheckProcess(kFunction));
   std::shared_ptr<const CompiledProgram> program = FromC(args->executable)->program;
   if (program->client.get() != client) {
-    return MakeError(
-        InvalidArgument(std::string(kFunction) +
-                        ": the executable was compiled by another client; serialize it "
-                        "there and deserialize it here"));
+    PJRT_PLUGIN_ASSIGN_OR_RETURN_C(program, Rebind(*program, *client, kFunction));
   }
   if (args->compile_options != nullptr && args->compile_options_size != 0) {
     PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
         backend::CompileOptions options,
         ReadCompileOptions({args->compile_options, args->compile_options_size}, kFunction));
+    PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckCounts(program->info(), options, kFunction));
     program =
         std::make_shared<const CompiledProgram>(program->client, program->impl, std::move(options));
   }

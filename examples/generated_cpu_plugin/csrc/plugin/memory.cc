@@ -13,7 +13,7 @@ namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Memory_FunctionTable
-constexpr PJRT_Memory_FunctionTable MakeFunctionTable() {
+constexpr PJRT_Memory_FunctionTable MakeMemoryTable() {
   PJRT_Memory_FunctionTable table = {};
   table.struct_size = sizeof(PJRT_Memory_FunctionTable);
   table.instance_struct_size = sizeof(PJRT_Memory);
@@ -22,24 +22,34 @@ constexpr PJRT_Memory_FunctionTable MakeFunctionTable() {
   };
   table.set_user_data = [](PJRT_Memory* memory, const void* key, void* data,
                            void (*destroy)(void*)) {
-    FromC(memory)->SetUserData(key, data, destroy);
+    try {
+      FromC(memory)->SetUserData(key, data, destroy);
+    } catch (...) {  // no memory for it, or the framework's own `destroy` threw: nobody to tell
+    }
   };
   return table;
 }
-constexpr PJRT_Memory_FunctionTable kFunctionTable = MakeFunctionTable();
-const void* const kVtable = &kFunctionTable;
+constexpr PJRT_Memory_FunctionTable kMemoryTable = MakeMemoryTable();
+const void* const kMemoryVtable = &kMemoryTable;
 #else
-const void* const kVtable = nullptr;
+const void* const kMemoryVtable = nullptr;
 #endif
 
 }  // namespace
 
 Memory::Memory(Client* client, backend::Memory* impl)
-    : Handle(kVtable), client(client), impl(impl), host_accessible(impl->info().host_accessible) {}
+    : Handle(kMemoryVtable),
+      client(client),
+      impl(impl),
+      host_accessible(impl->info().host_accessible) {}
 
 Memory::~Memory() {
   for (const UserData& entry : user_data_) {
-    if (entry.destroy != nullptr) entry.destroy(entry.data);
+    if (entry.destroy == nullptr) continue;
+    try {
+      entry.destroy(entry.data);
+    } catch (...) {  // the framework's code; the memory goes all the same
+    }
   }
 }
 

@@ -19,7 +19,9 @@ PJRT_Error* OfDevice(PJRT_DeviceDescription_MemoryDescriptions_Args* args) {
   args->memory_descriptions =
       reinterpret_cast<const PJRT_MemoryDescription* const*>(memories.data());
   args->num_memory_descriptions = memories.size();
+#if PJRT_SCAFFOLD_HAS_PJRT_DeviceDescription_MemoryDescriptions_Args_default_memory_index
   args->default_memory_index = 0;
+#endif
   return nullptr;
 }
 

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "generated/array.h"
 #include "plugin/handle.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
@@ -222,6 +223,15 @@ Result<backend::DriverOptions> ParseOptions(std::span<const PJRT_NamedValue> giv
                            std::to_string(result.num_processes) + "; node_id must be smaller");
   }
   return result;
+}
+
+Result<backend::DriverOptions> ReadCreateOptions(const PJRT_NamedValue* options,
+                                                 size_t num_options) {
+  const generated::StructArray<const PJRT_NamedValue> array(options, num_options);
+  std::vector<PJRT_NamedValue> given;
+  for (size_t i = 0; i < array.size(); ++i) given.push_back(array[i]);
+  return ParseOptions(given, backend::DriverOptionSpecs(),
+                      [](const char* name) -> const char* { return std::getenv(name); });
 }
 
 }  // namespace PJRT_PLUGIN_NS::plugin

@@ -5,6 +5,7 @@
 // A value has the type of its option, or is text that spells one: JAX_PJRT_CLIENT_CREATE_OPTIONS
 // and the environment deliver text only.
 
+#include <cstddef>
 #include <span>
 
 #include "backend/driver.h"
@@ -26,6 +27,11 @@ using GetEnv = const char* (*)(const char* name);
 backend::Result<backend::DriverOptions> ParseOptions(std::span<const PJRT_NamedValue> given,
                                                      std::span<const backend::OptionSpec> specs,
                                                      GetEnv get_env);
+
+// The options of a call of the C API, against what the driver declares and this process's
+// environment.
+backend::Result<backend::DriverOptions> ReadCreateOptions(const PJRT_NamedValue* options,
+                                                          size_t num_options);
 
 }  // namespace PJRT_PLUGIN_NS::plugin
 

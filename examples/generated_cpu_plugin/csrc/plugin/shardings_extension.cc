@@ -17,7 +17,7 @@ const char* const* ListOrNull(const StringList& list) {
   return list.data.empty() ? nullptr : list.data.data();
 }
 
-PJRT_Error* OfParameters(PJRT_Shardings_PJRT_Executable_ParameterShardings_Args* args) {
+PJRT_Error* ShardingsOfParameters(PJRT_Shardings_PJRT_Executable_ParameterShardings_Args* args) {
   const CompiledProgram& program = *FromC(args->executable)->program;
   args->num_parameters = program.info().parameters.size();
   args->shardings = ListOrNull(program.parameter_shardings);
@@ -25,7 +25,7 @@ PJRT_Error* OfParameters(PJRT_Shardings_PJRT_Executable_ParameterShardings_Args*
   return nullptr;
 }
 
-PJRT_Error* OfOutputs(PJRT_Shardings_PJRT_Executable_OutputShardings_Args* args) {
+PJRT_Error* ShardingsOfOutputs(PJRT_Shardings_PJRT_Executable_OutputShardings_Args* args) {
   const CompiledProgram& program = *FromC(args->executable)->program;
   args->num_outputs = program.info().outputs.size();
   args->shardings = ListOrNull(program.output_shardings);
@@ -38,8 +38,9 @@ PJRT_Error* OfOutputs(PJRT_Shardings_PJRT_Executable_OutputShardings_Args* args)
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next) {
   using generated::Guard;
   static PJRT_Shardings_Extension extension = {};
-  extension.PJRT_Shardings_PJRT_Executable_ParameterShardings = &Guard<&OfParameters>::Call;
-  extension.PJRT_Shardings_PJRT_Executable_OutputShardings = &Guard<&OfOutputs>::Call;
+  extension.PJRT_Shardings_PJRT_Executable_ParameterShardings =
+      &Guard<&ShardingsOfParameters>::Call;
+  extension.PJRT_Shardings_PJRT_Executable_OutputShardings = &Guard<&ShardingsOfOutputs>::Call;
   return LinkExtension(&extension, PJRT_Extension_Type_Shardings, next);
 }
 #else

@@ -5,26 +5,16 @@
 #include "plugin/bytes.h"
 #include "plugin/client.h"
 #include "plugin/layer.h"
+#include "plugin/topology_bytes.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
-namespace {
 
-// Lines of text: it is short, and people read it when two processes disagree.
-std::string Describe(const Client& client) {
-  std::string text = std::string(kPlatformName) + " topology 1\n" + client.platform_version + "\n";
-  for (const Device* device : client.devices) {
-    const backend::DeviceInfo& info = device->impl->info();
-    text += "device " + std::to_string(info.id) + " process " + std::to_string(info.process_index) +
-            " kind " + info.kind + "\n";
-  }
-  return text;
-}
-
-}  // namespace
-
-Topology::Topology(Client* client) : client(client), serialized(Describe(*client)) {
+Topology::Topology(Client* client) : client(client), serialized(WriteTopology(*client)) {
   fingerprint = Fnv1a(serialized);
   for (Device* device : client->devices) descriptions.push_back(&device->description);
+  for (const Memory* memory : client->addressable_devices.front()->memories()) {
+    memory_kind_ids.push_back(KindId(memory->impl->info().kind));
+  }
 }
 
 PJRT_Error* Layer::Client_TopologyDescription(PJRT_Client_TopologyDescription_Args* args) {
@@ -73,6 +63,16 @@ PJRT_Error* Layer::TopologyDescription_Serialize(PJRT_TopologyDescription_Serial
 PJRT_Error* Layer::TopologyDescription_Fingerprint(
     PJRT_TopologyDescription_Fingerprint_Args* args) {
   args->fingerprint = FromC(args->topology)->fingerprint;
+  return nullptr;
+}
+#endif
+
+#if PJRT_SCAFFOLD_HAS_PJRT_TopologyDescription_GetMemorySpaceKindIds
+PJRT_Error* Layer::TopologyDescription_GetMemorySpaceKindIds(
+    PJRT_TopologyDescription_GetMemorySpaceKindIds_Args* args) {
+  const std::vector<int>& ids = FromC(args->topology)->memory_kind_ids;
+  args->memory_space_kind_ids = ids.data();
+  args->num_memory_space_kind_ids = ids.size();
   return nullptr;
 }
 #endif

@@ -2,7 +2,7 @@
 #define PLUGIN_TOPOLOGY_H_
 
 // Topology: the devices of a client as they are described to compilers and caches. Lives as long as
-// the client.
+// the client. One that is made without a client has a client of its own (topology_create.cc).
 
 #include <cstdint>
 #include <string>
@@ -24,6 +24,7 @@ struct Topology : Handle<Tag::kTopology> {
   Client* const client;
   std::vector<DeviceDescription*> descriptions;
   NamedValues attributes;
+  std::vector<int> memory_kind_ids;  // of a device's memories, the default one first
   // All that distinguishes one topology from another; equal in every process of a job.
   std::string serialized;
   uint64_t fingerprint = 0;

@@ -24,29 +24,20 @@ struct TransferManager : Handle<Tag::kTransferManager> {
     backend::Shape shape;
     Block block;
     Completion ready;
-    // Until the last piece was sent, or an error set. Dropped unset, it fails the buffer.
+    // Until all pieces are under way. Dropped unset, it fails the buffer.
     std::optional<backend::Promise> promise;
+    bool closed = false;  // the last piece has begun, or an error was set
+    int beginning = 0;    // pieces that have begun but are not in `pieces` yet
     std::vector<Completion> pieces;
     bool retrieved = false;
   };
+  class Piece;
 
   // INVALID_ARGUMENT for an index that names no buffer.
   Status CheckIndex(int index, const char* function) const {
     if (index >= 0 && size_t(index) < slots.size()) return Status();
     return InvalidArgument(std::string(function) + ": buffer_index is " + std::to_string(index) +
                            "; the manager has " + std::to_string(slots.size()) + " buffers");
-  }
-
-  // Before anything is sent: no byte may reach a buffer that is complete, or has failed.
-  Status CheckOpen(int index, const char* function) const {
-    PJRT_PLUGIN_RETURN_IF_ERROR(CheckIndex(index, function));
-    std::lock_guard lock(mutex);
-    return CheckOpenLocked(index, function);
-  }
-  Status CheckOpenLocked(int index, const char* function) const {
-    if (slots[index].promise.has_value()) return Status();
-    return FailedPrecondition(std::string(function) + ": buffer " + std::to_string(index) +
-                              " already has its last piece, or an error");
   }
 
   std::shared_ptr<Client> client;
@@ -57,6 +48,59 @@ struct TransferManager : Handle<Tag::kTransferManager> {
   std::vector<Slot> slots;
 };
 PJRT_PLUGIN_HANDLE(PJRT_AsyncHostToDeviceTransferManager, TransferManager)
+
+// One piece of a buffer, begun before a byte is sent: no byte may reach a buffer that is complete,
+// or has failed, and the buffer is ready when every piece that had begun by the last one has
+// arrived. Fails the buffer when it is dropped.
+class TransferManager::Piece {
+ public:
+  // FAILED_PRECONDITION for a buffer that already has its last piece, or an error.
+  static Result<Piece> Begin(TransferManager& manager, int index, bool is_last,
+                             const char* function) {
+    std::lock_guard lock(manager.mutex);
+    Slot& slot = manager.slots[index];
+    if (slot.closed) {
+      return FailedPrecondition(std::string(function) + ": buffer " + std::to_string(index) +
+                                " already has its last piece, or an error");
+    }
+    slot.closed = is_last;
+    ++slot.beginning;
+    return Piece(&manager, &slot);
+  }
+  Piece(Piece&& other) noexcept
+      : manager_(other.manager_), slot_(std::exchange(other.slot_, nullptr)) {}
+  Piece& operator=(Piece&&) = delete;
+  ~Piece() {
+    if (slot_ == nullptr) return;
+    try {
+      UnderWay(Completion(Internal("a piece of the array was not sent")));
+    } catch (...) {  // without memory for that, the end of the manager fails the buffer
+    }
+  }
+
+  // The piece has arrived, or failed, when `arrived` is ready.
+  void UnderWay(Completion arrived) {
+    std::shared_ptr<backend::Promise> promise;
+    Completion all;
+    {
+      std::lock_guard lock(manager_->mutex);
+      Slot& slot = *std::exchange(slot_, nullptr);
+      if (!arrived.IsReady() || !arrived.status().ok()) slot.pieces.push_back(std::move(arrived));
+      if (--slot.beginning != 0 || !slot.closed) return;
+      promise = std::make_shared<backend::Promise>(*std::move(slot.promise));
+      slot.promise.reset();
+      all = backend::WhenAll(slot.pieces);
+      slot.pieces.clear();
+    }
+    all.OnReady([promise](const Status& status) { promise->Set(status); });
+  }
+
+ private:
+  Piece(TransferManager* manager, Slot* slot) : manager_(manager), slot_(slot) {}
+
+  TransferManager* manager_;
+  Slot* slot_;
+};
 
 namespace {
 
@@ -79,12 +123,7 @@ Result<std::unique_ptr<TransferManager>> Create(
     PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.shape,
                                  MakeShape(spec.element_type, spec.dims, spec.num_dims, kFunction));
     if (args.device_layouts != nullptr && i < args.num_device_layouts) {
-      PJRT_PLUGIN_ASSIGN_OR_RETURN(const Strides strides,
-                                   LayoutStrides(args.device_layouts[i], slot.shape, kFunction));
-      if (!IsRowMajor(slot.shape, strides)) {
-        return Unimplemented(std::string(kFunction) + ": device_layout " + std::to_string(i) +
-                             " is not row-major; this plugin keeps arrays row-major");
-      }
+      PJRT_PLUGIN_RETURN_IF_ERROR(CheckRowMajor(args.device_layouts[i], slot.shape, kFunction));
     }
     PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.block,
                                  manager->memory->impl->Allocate(slot.shape.byte_size()));
@@ -94,27 +133,6 @@ Result<std::unique_ptr<TransferManager>> Create(
     manager->slots.push_back(std::move(slot));
   }
   return manager;
-}
-
-// The piece is under way and ends with `piece`; with the last one the buffer becomes ready when all
-// of them have arrived.
-Status Arrive(TransferManager& manager, int index, Completion piece, bool is_last,
-              const char* function) {
-  std::shared_ptr<backend::Promise> promise;
-  Completion all;
-  {
-    std::lock_guard lock(manager.mutex);
-    TransferManager::Slot& slot = manager.slots[index];
-    PJRT_PLUGIN_RETURN_IF_ERROR(manager.CheckOpenLocked(index, function));
-    slot.pieces.push_back(std::move(piece));
-    if (!is_last) return Status();
-    promise = std::make_shared<backend::Promise>(*std::move(slot.promise));
-    slot.promise.reset();
-    all = backend::WhenAll(slot.pieces);
-    slot.pieces.clear();
-  }
-  all.OnReady([promise](const Status& status) { promise->Set(status); });
-  return Status();
 }
 
 // Copies `size` bytes to a part of the buffer's block. `host` is the caller's until the completion
@@ -149,22 +167,19 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferData(
   constexpr char kFunction[] = "PJRT_AsyncHostToDeviceTransferManager_TransferData";
   TransferManager& manager = *FromC(args->transfer_manager);
   PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.client->CheckProcess(kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckOpen(args->buffer_index, kFunction));
-  const int64_t bytes = int64_t(manager.slots[args->buffer_index].shape.byte_size());
-  if (args->offset < 0 || args->transfer_size < 0 || args->offset > bytes ||
-      args->transfer_size > bytes - args->offset) {
-    return MakeError(InvalidArgument(
-        std::string(kFunction) + ": offset " + std::to_string(args->offset) +
-        " and transfer_size " + std::to_string(args->transfer_size) +
-        " reach outside of the buffer, which has " + std::to_string(bytes) + " bytes"));
-  }
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckIndex(args->buffer_index, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckPart(args->offset, args->transfer_size,
+                                          manager.slots[args->buffer_index].shape.byte_size(),
+                                          kFunction));
   PJRT_PLUGIN_RETURN_IF_C_ERROR(
       CheckPointer(args->data, size_t(args->transfer_size), "data", kFunction));
-  Completion piece = Send(manager, args->buffer_index, args->data, size_t(args->offset),
-                          size_t(args->transfer_size));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(
-      Arrive(manager, args->buffer_index, piece, args->is_last_transfer, kFunction));
-  args->done_with_h2d_transfer = NewEvent(std::move(piece));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(TransferManager::Piece piece,
+                                 TransferManager::Piece::Begin(manager, args->buffer_index,
+                                                               args->is_last_transfer, kFunction));
+  const Completion sent = Send(manager, args->buffer_index, args->data, size_t(args->offset),
+                               size_t(args->transfer_size));
+  piece.UnderWay(sent);
+  args->done_with_h2d_transfer = NewEvent(sent);
   return nullptr;
 }
 
@@ -216,8 +231,11 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_SetBufferError(
     return MakeError(
         InvalidArgument(std::string(kFunction) + ": error_code is OK; give the code of a failure"));
   }
-  return MakeError(
-      Arrive(manager, args->buffer_index, Completion(std::move(status)), true, kFunction));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
+      TransferManager::Piece piece,
+      TransferManager::Piece::Begin(manager, args->buffer_index, /*is_last=*/true, kFunction));
+  piece.UnderWay(Completion(std::move(status)));
+  return nullptr;
 }
 
 PJRT_Error* Layer::AsyncHostToDeviceTransferManager_AddMetadata(
@@ -231,7 +249,7 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
   constexpr char kFunction[] = "PJRT_AsyncHostToDeviceTransferManager_TransferLiteral";
   TransferManager& manager = *FromC(args->transfer_manager);
   PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.client->CheckProcess(kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckOpen(args->buffer_index, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(manager.CheckIndex(args->buffer_index, kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       const backend::Shape shape,
       MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
@@ -242,20 +260,22 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
   }
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(const Strides strides,
                                  LayoutStrides(args->shape_layout, shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(Extent(shape, strides, kFunction).status());
   const size_t bytes = shape.byte_size();
   PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckPointer(args->data, bytes, "data", kFunction));
-  Completion piece;
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
+      TransferManager::Piece piece,
+      TransferManager::Piece::Begin(manager, args->buffer_index, /*is_last=*/true, kFunction));
+  Completion sent;
   if (IsRowMajor(shape, strides)) {
-    piece = Send(manager, args->buffer_index, args->data, 0, bytes);
+    sent = Send(manager, args->buffer_index, args->data, 0, bytes);
   } else {
-    std::shared_ptr<std::byte[]> staging(new std::byte[bytes]);
-    CopyStrided(shape.dims, DTypeBytes(shape.dtype), args->data, strides, staging.get(),
-                RowMajor(shape));
-    piece = Send(manager, args->buffer_index, staging.get(), 0, bytes);
-    if (!piece.IsReady()) piece.OnReady([staging](const Status&) {});
+    const auto staging = DenseCopy(shape, args->data, strides);
+    sent = Send(manager, args->buffer_index, staging.get(), 0, bytes);
+    if (!sent.IsReady()) sent.OnReady([staging](const Status&) {});
   }
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(Arrive(manager, args->buffer_index, piece, true, kFunction));
-  args->done_with_h2d_transfer = NewEvent(std::move(piece));
+  piece.UnderWay(sent);
+  args->done_with_h2d_transfer = NewEvent(sent);
   return nullptr;
 }
 #endif

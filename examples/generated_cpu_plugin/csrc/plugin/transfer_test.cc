@@ -1,10 +1,12 @@
 // The transfer manager, through the call table.
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "generated/defaults.h"
 #include "generated/features.h"
+#include "plugin/api_test_util.h"
 #include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"
 
@@ -123,6 +125,51 @@ TEST(Transfer, FailuresReachTheBuffer) {
   DestroyBuffer(dropped);
 }
 
+// Pieces on any threads, while another sends the last one: a piece that was taken is part of the
+// buffer, and one that came too late is refused before a byte of it is read.
+TEST(Transfer, PiecesRaceWithTheLastOne) {
+  for (bool host_accessible : {false, true}) {
+    Fake::Reset({.host_accessible = host_accessible});
+    TestClient client;
+    for (int round = 0; round < 200; ++round) {
+      Manager manager(client);
+      PJRT_Buffer* buffer = manager.Retrieve(0);
+      EXPECT_EQ(manager.Send(0, {0, 0, 0, 0}, 0, false), "");
+      std::vector<std::string> outcomes(3);
+      std::vector<std::thread> threads;
+      for (int t = 0; t < 3; ++t) {
+        threads.emplace_back(
+            [&, t] { outcomes[t] = manager.Send(0, {float(t + 1)}, t, /*is_last=*/t == 2); });
+      }
+      const Floats seen = Get<float>(buffer);
+      for (std::thread& thread : threads) thread.join();
+      EXPECT_EQ(outcomes[2], "");
+      for (int t = 0; t < 3; ++t) EXPECT_EQ(seen[t], outcomes[t].empty() ? float(t + 1) : 0.0f);
+      DestroyBuffer(buffer);
+    }
+  }
+}
+
+TEST(Transfer, AnErrorWaitsForThePiecesUnderWay) {
+  Fake::Reset({.manual = true});
+  TestClient client;
+  Manager manager(client);
+  PJRT_Buffer* buffer = manager.Retrieve(0);
+  const Floats data = {1, 2, 3, 4};
+  EXPECT_EQ(manager.Send(0, data, 0, false), "");
+  auto set = Make<PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args>();
+  set.transfer_manager = manager.manager;
+  set.error_code = PJRT_Error_Code_ABORTED;
+  EXPECT_EQ(Text(Api().PJRT_AsyncHostToDeviceTransferManager_SetBufferError(&set)), "");
+  EXPECT_CONTAINS(Text(Api().PJRT_AsyncHostToDeviceTransferManager_SetBufferError(&set)),
+                  "already has its last piece, or an error");
+  EXPECT_CONTAINS(manager.Send(0, data, 0, true), "already has its last piece, or an error");
+  std::string error;
+  GetBytes(buffer, &error);
+  EXPECT_CONTAINS(error, "10: ");
+  DestroyBuffer(buffer);
+}
+
 #if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_TransferLiteral
 TEST(Transfer, Literal) {
   Fake::Reset();
@@ -140,6 +187,22 @@ TEST(Transfer, Literal) {
   DestroyEvent(args.done_with_h2d_transfer);
   PJRT_Buffer* buffer = manager.Retrieve(0);
   EXPECT_EQ(Get<float>(buffer), data);
+  DestroyBuffer(buffer);
+
+  args.buffer_index = 1;
+  PJRT_Buffer_MemoryLayout layout = {};  // names no dimension: as wrong as one too many
+  args.shape_layout = &layout;
+  EXPECT_CONTAINS(Text(Api().PJRT_AsyncHostToDeviceTransferManager_TransferLiteral(&args)),
+                  "minor_to_major is []");
+  const int64_t backwards[] = {-4};
+  layout.type = PJRT_Buffer_MemoryLayout_Type_Strides;
+  layout.strides.byte_strides = backwards;
+  layout.strides.num_byte_strides = 1;
+  args.data = data.data() + 3;
+  EXPECT_EQ(Text(Api().PJRT_AsyncHostToDeviceTransferManager_TransferLiteral(&args)), "");
+  DestroyEvent(args.done_with_h2d_transfer);
+  buffer = manager.Retrieve(1);
+  EXPECT_EQ(Get<float>(buffer), (Floats{1, 2, 3, 4}));
   DestroyBuffer(buffer);
 }
 #endif

@@ -8,48 +8,53 @@
 namespace PJRT_PLUGIN_NS::program {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxAttributeDepth = 64;
 
-enum BuiltinCode : uint64_t {
-  kBuiltinArray = 0,
-  kBuiltinDictionary = 1,
-  kBuiltinString = 2,
-  kBuiltinStringWithType = 3,
-  kBuiltinSymbol = 4,
-  kBuiltinType = 6,
-  kBuiltinUnit = 7,
-  kBuiltinInteger = 8,
-  kBuiltinFloat = 9,
-  kBuiltinDenseArray = 17,
-  kBuiltinDense = 18,
+// MLIR's own attributes and VHLO's, by the numbers of their encodings.
+struct BuiltinAttribute {
+  enum : uint64_t {
+    kArray = 0,
+    kDictionary = 1,
+    kString = 2,
+    kStringWithType = 3,
+    kSymbol = 4,
+    kType = 6,
+    kUnit = 7,
+    kInteger = 8,
+    kFloat = 9,
+    kDenseArray = 17,
+    kDense = 18,
+  };
 };
 
-enum VhloCode : uint64_t {
-  kVhloArray = 1,
-  kVhloBool = 2,
-  kVhloComparisonDirection = 3,
-  kVhloComparisonType = 4,
-  kVhloApiVersion = 5,
-  kVhloDictionary = 6,
-  kVhloFftType = 7,
-  kVhloFloat = 8,
-  kVhloInteger = 9,
-  kVhloAlias = 10,
-  kVhloPrecision = 11,
-  kVhloRngAlgorithm = 12,
-  kVhloRngDistribution = 13,
-  kVhloString = 14,
-  kVhloTensor = 15,
-  kVhloTranspose = 16,
-  kVhloType = 17,
-  kVhloTypeExtensions = 18,
-  kVhloAccuracyMode = 19,
-  kVhloAccuracy = 20,
-  kVhloSubAxis = 21,
-  kVhloAxisRef = 22,
-  kVhloMeshReplicaGroups = 23,
-  kVhloMeshAxis = 24,
-  kVhloMesh = 25,
+struct VhloAttribute {
+  enum : uint64_t {
+    kArray = 1,
+    kBool = 2,
+    kComparisonDirection = 3,
+    kComparisonType = 4,
+    kApiVersion = 5,
+    kDictionary = 6,
+    kFftType = 7,
+    kFloat = 8,
+    kInteger = 9,
+    kAlias = 10,
+    kPrecision = 11,
+    kRngAlgorithm = 12,
+    kRngDistribution = 13,
+    kString = 14,
+    kTensor = 15,
+    kTranspose = 16,
+    kType = 17,
+    kTypeExtensions = 18,
+    kAccuracyMode = 19,
+    kAccuracy = 20,
+    kSubAxis = 21,
+    kAxisRef = 22,
+    kMeshReplicaGroups = 23,
+    kMeshAxis = 24,
+    kMesh = 25,
+  };
 };
 
 // An integer of `bits` bits: a byte, a signed varint, or a list of words of which the lowest is
@@ -66,6 +71,12 @@ uint64_t ReadApInt(size_t bits, Cursor& in) {
 }
 
 Attribute Of(int64_t value) { return {value}; }
+
+// What no consumer reads.
+Attribute Skip(Cursor& in) {
+  in.Bytes(in.left());
+  return {};
+}
 
 size_t CopyBytes(const Type& type) {
   size_t bytes = sizeof(Type) + type.dims.size() * sizeof(int64_t);
@@ -102,7 +113,7 @@ const Attribute& AttributeDecoder::Get(uint64_t index, Cursor& in) {
   if (!in.ok()) return kFailed;
   Entry& entry = entries_[i];
   if (entry.state == kRead) return entry.attribute;
-  if (entry.state == kReading || depth_ >= kMaxDepth) {
+  if (entry.state == kReading || depth_ >= kMaxAttributeDepth) {
     in.Fail("attribute " + std::to_string(i) + " contains itself, or too deep a nest");
     return kFailed;
   }
@@ -145,134 +156,113 @@ AttributeList AttributeDecoder::Dictionary(uint64_t index, Cursor& in) {
 Attribute AttributeDecoder::Decode(const Container::Entry& entry) {
   Cursor in = entry.data;
   if (!entry.custom) return {std::string(in.CString())};
-  if (entry.dialect == "vhlo") return DecodeVhlo(in);
-  if (entry.dialect == "builtin") return DecodeBuiltin(in);
-  if (entry.dialect == "sdy") return DecodeSdy(in);
-  return {};
+  Attribute attribute;
+  if (entry.dialect == "vhlo") {
+    attribute = DecodeVhlo(in);
+  } else if (entry.dialect == "builtin") {
+    attribute = DecodeBuiltin(in);
+  } else if (entry.dialect == "sdy") {
+    attribute = DecodeSdy(in);
+  } else {
+    return {};
+  }
+  in.ExpectDone("an attribute");
+  return attribute;
 }
 
 Attribute AttributeDecoder::DecodeBuiltin(Cursor& in) {
-  Attribute attribute;
   switch (in.Varint()) {
-    case kBuiltinArray:
-      attribute = DecodeArray(in);
-      break;
-    case kBuiltinDictionary:
-      attribute = DecodeDictionary(in);
-      break;
-    case kBuiltinString: {
-      const size_t i = in.Index(file_.strings.size(), "strings");
-      if (in.ok()) attribute.value = std::string(file_.strings[i]);
-      break;
-    }
-    case kBuiltinStringWithType: {
-      const size_t i = in.Index(file_.strings.size(), "strings");
-      if (in.ok()) attribute.value = std::string(file_.strings[i]);
+    case BuiltinAttribute::kArray:
+      return DecodeArray(in);
+    case BuiltinAttribute::kDictionary:
+      return DecodeDictionary(in);
+    case BuiltinAttribute::kString:
+      return DecodeString(in);
+    case BuiltinAttribute::kStringWithType: {
+      Attribute text = DecodeString(in);
       in.Varint();
-      break;
+      return text;
     }
-    case kBuiltinSymbol:
-      attribute.value = String(in.Varint(), in);
-      break;
-    case kBuiltinType:
-      attribute = DecodeType(in);
-      break;
-    case kBuiltinUnit:
-      attribute.value = true;
-      break;
-    case kBuiltinInteger:
-      attribute = DecodeInteger(in);
-      break;
-    case kBuiltinFloat:
-      attribute = DecodeFloat(in);
-      break;
-    case kBuiltinDenseArray:
-      attribute = DecodeDenseArray(in);
-      break;
-    case kBuiltinDense:
-      attribute = DecodeTensor(in);
-      break;
+    case BuiltinAttribute::kSymbol:
+      return {String(in.Varint(), in)};
+    case BuiltinAttribute::kType:
+      return DecodeType(in);
+    case BuiltinAttribute::kUnit:
+      return {true};
+    case BuiltinAttribute::kInteger:
+      return DecodeInteger(in);
+    case BuiltinAttribute::kFloat:
+      return DecodeFloat(in);
+    case BuiltinAttribute::kDenseArray:
+      return DecodeDenseArray(in);
+    case BuiltinAttribute::kDense:
+      return DecodeTensor(in);
     default:
-      return {};
+      return Skip(in);
   }
-  in.ExpectDone("an attribute");
-  return attribute;
 }
 
 Attribute AttributeDecoder::DecodeVhlo(Cursor& in) {
-  Attribute attribute;
   const uint64_t code = in.Varint();
   switch (code) {
-    case kVhloArray:
-      attribute = DecodeArray(in);
-      break;
-    case kVhloBool:
-      attribute.value = in.Varint() != 0;
-      break;
-    case kVhloComparisonDirection:
-    case kVhloComparisonType:
-    case kVhloApiVersion:
-    case kVhloFftType:
-    case kVhloPrecision:
-    case kVhloRngAlgorithm:
-    case kVhloRngDistribution:
-    case kVhloTranspose:
-    case kVhloAccuracyMode:
-      attribute = Of(int64_t(in.Varint()));
-      break;
-    case kVhloDictionary:
-      attribute = DecodeDictionary(in);
-      break;
-    case kVhloFloat:
-      attribute = DecodeFloat(in);
-      break;
-    case kVhloInteger:
-      attribute = DecodeInteger(in);
-      break;
-    case kVhloAlias: {
+    case VhloAttribute::kArray:
+      return DecodeArray(in);
+    case VhloAttribute::kBool:
+      return {in.Varint() != 0};
+    case VhloAttribute::kComparisonDirection:
+    case VhloAttribute::kComparisonType:
+    case VhloAttribute::kApiVersion:
+    case VhloAttribute::kFftType:
+    case VhloAttribute::kPrecision:
+    case VhloAttribute::kRngAlgorithm:
+    case VhloAttribute::kRngDistribution:
+    case VhloAttribute::kTranspose:
+    case VhloAttribute::kAccuracyMode:
+      return Of(int64_t(in.Varint()));
+    case VhloAttribute::kDictionary:
+      return DecodeDictionary(in);
+    case VhloAttribute::kFloat:
+      return DecodeFloat(in);
+    case VhloAttribute::kInteger:
+      return DecodeInteger(in);
+    case VhloAttribute::kAlias: {
       Ints output = DecodeInts(in);
       const int64_t operand = in.SignedVarint();
-      attribute.value = AttributeList{{"output_tuple_indices", {std::move(output)}},
-                                      {"operand_index", {operand}},
-                                      {"operand_tuple_indices", {DecodeInts(in)}}};
-      break;
+      return {AttributeList{{"output_tuple_indices", {std::move(output)}},
+                            {"operand_index", {operand}},
+                            {"operand_tuple_indices", {DecodeInts(in)}}}};
     }
-    case kVhloString: {
-      const size_t i = in.Index(file_.strings.size(), "strings");
-      if (in.ok()) attribute.value = std::string(file_.strings[i]);
-      break;
-    }
-    case kVhloTensor:
-      attribute = DecodeTensor(in);
-      break;
-    case kVhloType:
-      attribute = DecodeType(in);
-      break;
-    case kVhloTypeExtensions:
-      attribute.value = DecodeInts(in);
-      break;
-    case kVhloAccuracy: {
+    case VhloAttribute::kString:
+      return DecodeString(in);
+    case VhloAttribute::kTensor:
+      return DecodeTensor(in);
+    case VhloAttribute::kType:
+      return DecodeType(in);
+    case VhloAttribute::kTypeExtensions:
+      return {DecodeInts(in)};
+    case VhloAttribute::kAccuracy: {
       const double atol = FloatFromBits(DType::kF64, uint64_t(in.SignedVarint()));
       const double rtol = FloatFromBits(DType::kF64, uint64_t(in.SignedVarint()));
       const int64_t ulps = in.SignedVarint();
-      attribute.value = AttributeList{
-          {"atol", {atol}}, {"rtol", {rtol}}, {"ulps", {ulps}}, {"mode", Copy(in.Varint(), in)}};
-      break;
+      return {AttributeList{
+          {"atol", {atol}}, {"rtol", {rtol}}, {"ulps", {ulps}}, {"mode", Copy(in.Varint(), in)}}};
     }
-    case kVhloMeshReplicaGroups:
-      attribute.value =
-          AttributeList{{"mesh", Copy(in.Varint(), in)}, {"axes", Copy(in.Varint(), in)}};
-      break;
-    case kVhloSubAxis:
-    case kVhloAxisRef:
-    case kVhloMeshAxis:
-    case kVhloMesh:
-      return {};  // parts of mesh replica groups
+    case VhloAttribute::kMeshReplicaGroups:
+      return {AttributeList{{"mesh", Copy(in.Varint(), in)}, {"axes", Copy(in.Varint(), in)}}};
+    case VhloAttribute::kSubAxis:
+    case VhloAttribute::kAxisRef:
+    case VhloAttribute::kMeshAxis:
+    case VhloAttribute::kMesh:
+      return Skip(in);  // parts of mesh replica groups
     default:
       in.Fail("VHLO's attribute number " + std::to_string(code) + " is unknown");
+      return {};
   }
-  in.ExpectDone("an attribute");
-  return attribute;
+}
+
+Attribute AttributeDecoder::DecodeString(Cursor& in) {
+  const size_t i = in.Index(file_.strings.size(), "strings");
+  return in.ok() ? Attribute{std::string(file_.strings[i])} : Attribute{};
 }
 
 Attribute AttributeDecoder::DecodeArray(Cursor& in) {
@@ -295,17 +285,18 @@ Attribute AttributeDecoder::DecodeInteger(Cursor& in) {
   const size_t bits = TypeDecoder::ElementBits(type);
   const uint64_t value = ReadApInt(bits, in);
   if (bits == 1 && type.dtype == DType::kPred) return {(value & 1) != 0};
-  if (bits == 0 || bits >= 64) return Of(int64_t(value));
+  if (bits == 0 || bits >= 64) return {int64_t(value), type.dtype};
   const int unused = 64 - int(bits);
   const bool is_unsigned = type.dtype && backend::IsUnsignedInt(*type.dtype);
-  return Of(is_unsigned ? int64_t(value << unused >> unused) : int64_t(value << unused) >> unused);
+  return {is_unsigned ? int64_t(value << unused >> unused) : int64_t(value << unused) >> unused,
+          type.dtype};
 }
 
 Attribute AttributeDecoder::DecodeFloat(Cursor& in) {
   const TypeDecoder::Decoded& type = types_.Get(in.Varint(), in);
   const uint64_t bits = ReadApInt(TypeDecoder::ElementBits(type), in);
   if (!in.ok() || !type.dtype || !backend::IsFloat(*type.dtype)) return {};
-  return {FloatFromBits(*type.dtype, bits)};
+  return {FloatFromBits(*type.dtype, bits), type.dtype};
 }
 
 // Numbers that are no tensor: element type, count, little-endian bytes.
@@ -319,14 +310,15 @@ Attribute AttributeDecoder::DecodeDenseArray(Cursor& in) {
     in.Fail(std::to_string(raw.size()) + " bytes for " + std::to_string(count) + " numbers");
     return {};
   }
-  if (!backend::IsInt(*element.dtype) && *element.dtype != DType::kPred) return {};
   Literal literal;
   literal.type = Type::Tensor(*element.dtype, {int64_t(count)});
   const auto* bytes = reinterpret_cast<const std::byte*>(raw.data());
   literal.data = std::make_shared<const std::vector<std::byte>>(bytes, bytes + raw.size());
+  if (!backend::IsInt(*element.dtype) && *element.dtype != DType::kPred)
+    return {std::move(literal)};
   Ints ints(count);
   for (size_t i = 0; i < count; ++i) ints[i] = literal.IntAt(int64_t(i));
-  return {std::move(ints)};
+  return {std::move(ints), element.dtype};
 }
 
 Attribute AttributeDecoder::DecodeTensor(Cursor& in) {

@@ -60,6 +60,7 @@ class AttributeDecoder {
   Attribute Decode(const Container::Entry& entry);
   Attribute DecodeBuiltin(Cursor& in);
   Attribute DecodeVhlo(Cursor& in);
+  Attribute DecodeString(Cursor& in);
   Attribute DecodeArray(Cursor& in);
   Attribute DecodeDictionary(Cursor& in);
   Attribute DecodeFloat(Cursor& in);

@@ -18,8 +18,6 @@ namespace {
 
 using backend::Status;
 
-constexpr int kMaxRegionDepth = 200;
-
 // What an op has, one bit each; read in another order than that of the bits.
 enum OpMask : uint8_t {
   kHasAttributes = 0x01,

@@ -10,7 +10,7 @@ namespace PJRT_PLUGIN_NS::program {
 namespace {
 
 // Deeper positions are dropped: they are a hint.
-constexpr int kMaxDepth = 256;
+constexpr int kMaxLocationDepth = 256;
 
 enum LocationCode : uint64_t {
   kCallSite = 10,
@@ -38,7 +38,7 @@ std::shared_ptr<const Location> AttributeDecoder::GetLocation(uint64_t index, Cu
   if (!in.ok()) return Unknown();
   LocationEntry& entry = locations_[i];
   if (entry.state == kRead) return entry.location;
-  if (location_depth_ >= kMaxDepth) return Unknown();
+  if (location_depth_ >= kMaxLocationDepth) return Unknown();
   if (entry.state == kReading) {
     in.Fail("location " + std::to_string(i) + " contains itself");
     return Unknown();

@@ -125,6 +125,8 @@ bool NormalizeAttribute(const AttrInfo& info, Attribute& attribute, Budget& budg
             std::string(AttrKindName(info.kind)));
     return false;
   }
+  // The kind says what the type is.
+  if (info.kind != AttrKind::kAny) attribute.dtype.reset();
   return info.kind != AttrKind::kAccuracy || !IsDefaultAccuracy(*attribute.As<AttributeList>());
 }
 

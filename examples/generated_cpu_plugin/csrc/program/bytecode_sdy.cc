@@ -25,24 +25,20 @@ enum SdyCode : uint64_t {
 }  // namespace
 
 Attribute AttributeDecoder::DecodeSdy(Cursor& in) {
-  Attribute attribute;
   const uint64_t code = in.Varint();
   switch (code) {
     case kManualAxes:
     case kShardings:
     case kShardingsUnreduced:
-      attribute = DecodeArray(in);
-      break;
+      return DecodeArray(in);
     case kSharding:
     case kShardingUnreduced:
     case kShardingReduction:
-      attribute.value = DecodeSharding(code, in);
-      break;
+      return {DecodeSharding(code, in)};
     default:
-      return {};  // parts of the above, and rules for partitioners
+      in.Bytes(in.left());  // parts of the above, and rules for partitioners
+      return {};
   }
-  in.ExpectDone("an attribute");
-  return attribute;
 }
 
 // The data of attribute `index` after its code, which has to be `code`.

@@ -7,9 +7,7 @@
 namespace PJRT_PLUGIN_NS::program {
 namespace {
 
-constexpr int kMaxDepth = 64;
-// More elements than any memory holds; products of dimensions below it cannot overflow.
-constexpr int64_t kMaxElements = int64_t{1} << 56;
+constexpr int kMaxTypeDepth = 64;
 
 // Element types by VHLO's type code; empty: none.
 constexpr std::string_view kVhloElements[] = {
@@ -31,34 +29,33 @@ constexpr std::string_view kBuiltinElements[] = {
     "f8E3M4", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E8M0FNU",
 };
 
-enum VhloCode : uint64_t {
-  kVhloComplex = 1,
-  kVhloFunction = 8,
-  kVhloTensor = 20,
-  kVhloTensorWithEncoding = 21,
-  kVhloToken = 22,
-  kVhloTuple = 23,
-  kVhloQuantized = 24,
-  kVhloUnranked = 25,
-  kVhloQuantizedPerAxis = 30,
-  kVhloNone = 33,
+// VHLO's types and MLIR's own, by the numbers of their encodings.
+struct VhloType {
+  enum : uint64_t {
+    kComplex = 1,
+    kFunction = 8,
+    kTensor = 20,
+    kTensorWithEncoding = 21,
+    kToken = 22,
+    kTuple = 23,
+    kQuantized = 24,
+    kUnranked = 25,
+    kQuantizedPerAxis = 30,
+    kNone = 33,
+  };
 };
 
-enum BuiltinCode : uint64_t {
-  kBuiltinInteger = 0,
-  kBuiltinFunction = 2,
-  kBuiltinComplex = 9,
-  kBuiltinNone = 12,
-  kBuiltinTensor = 13,
-  kBuiltinTensorWithEncoding = 14,
-  kBuiltinTuple = 15,
+struct BuiltinType {
+  enum : uint64_t {
+    kInteger = 0,
+    kFunction = 2,
+    kComplex = 9,
+    kNone = 12,
+    kTensor = 13,
+    kTensorWithEncoding = 14,
+    kTuple = 15,
+  };
 };
-
-std::optional<DType> DTypeByName(std::string_view name) {
-  for (size_t i = 0; i < backend::kNumDTypes; ++i)
-    if (backend::DTypeName(DType(i)) == name) return DType(i);
-  return std::nullopt;
-}
 
 template <size_t N>
 std::string_view At(const std::string_view (&names)[N], uint64_t i) {
@@ -73,7 +70,7 @@ const TypeDecoder::Decoded& TypeDecoder::Get(uint64_t index, Cursor& in) {
   if (!in.ok()) return kFailed;
   Decoded& entry = entries_[i];
   if (entry.state == Decoded::kRead) return entry;
-  if (entry.state == Decoded::kReading || depth_ >= kMaxDepth) {
+  if (entry.state == Decoded::kReading || depth_ >= kMaxTypeDepth) {
     in.Fail("type " + std::to_string(i) + " contains itself, or too deep a nest");
     return kFailed;
   }
@@ -127,26 +124,26 @@ void TypeDecoder::DecodeVhlo(Decoded& out, Cursor& in) {
   if (std::string_view element = At(kVhloElements, code); !element.empty())
     return SetElement(out, std::string(element));
   switch (code) {
-    case kVhloComplex:
+    case VhloType::kComplex:
       return SetElement(out, "complex<" + Get(in.Varint(), in).spelling + ">");
-    case kVhloFunction:
+    case VhloType::kFunction:
       return DecodeList(out, in, TypeKind::kFunction);
-    case kVhloTensorWithEncoding:
+    case VhloType::kTensorWithEncoding:
       in.Varint();  // bounds of dynamic dimensions: a hint
       return DecodeTensor(out, in);
-    case kVhloTensor:
+    case VhloType::kTensor:
       return DecodeTensor(out, in);
-    case kVhloToken:
+    case VhloType::kToken:
       out.type = Type::Token();
       return;
-    case kVhloTuple:
+    case VhloType::kTuple:
       return DecodeList(out, in, TypeKind::kTuple);
-    case kVhloNone:
+    case VhloType::kNone:
       return;
-    case kVhloQuantized:
-    case kVhloQuantizedPerAxis:
+    case VhloType::kQuantized:
+    case VhloType::kQuantizedPerAxis:
       return Unsupported("a quantized type");
-    case kVhloUnranked:
+    case VhloType::kUnranked:
       return Unsupported("a tensor of unknown rank");
     default:
       return Unsupported("VHLO's type number " + std::to_string(code));
@@ -158,24 +155,24 @@ void TypeDecoder::DecodeBuiltin(Decoded& out, Cursor& in) {
   if (std::string_view element = At(kBuiltinElements, code); !element.empty())
     return SetElement(out, std::string(element));
   switch (code) {
-    case kBuiltinInteger: {
+    case BuiltinType::kInteger: {
       const uint64_t width_and_sign = in.Varint();
       static constexpr std::string_view kSigns[] = {"i", "si", "ui", "?"};
       return SetElement(
           out, std::string(kSigns[width_and_sign & 3]) + std::to_string(width_and_sign >> 2));
     }
-    case kBuiltinComplex:
+    case BuiltinType::kComplex:
       return SetElement(out, "complex<" + Get(in.Varint(), in).spelling + ">");
-    case kBuiltinFunction:
+    case BuiltinType::kFunction:
       return DecodeList(out, in, TypeKind::kFunction);
-    case kBuiltinTensorWithEncoding:
+    case BuiltinType::kTensorWithEncoding:
       in.Varint();
       return DecodeTensor(out, in);
-    case kBuiltinTensor:
+    case BuiltinType::kTensor:
       return DecodeTensor(out, in);
-    case kBuiltinTuple:
+    case BuiltinType::kTuple:
       return DecodeList(out, in, TypeKind::kTuple);
-    case kBuiltinNone:
+    case BuiltinType::kNone:
       return;
     default:
       return Unsupported("MLIR's type number " + std::to_string(code));

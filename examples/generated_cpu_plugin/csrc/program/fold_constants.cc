@@ -12,7 +12,7 @@
 namespace PJRT_PLUGIN_NS::program {
 namespace {
 
-constexpr int64_t kMaxElements = 256;
+constexpr int64_t kMaxFoldedElements = 256;
 
 bool IsWhole(DType dtype) { return dtype == DType::kPred || backend::IsInt(dtype); }
 
@@ -100,7 +100,7 @@ std::optional<Literal> FoldArithmetic(const Op& op, const std::vector<const Lite
     all_splat = all_splat && operand->splat;
   }
   const int64_t count = all_splat ? 1 : type.num_elements();
-  if (count > kMaxElements || type.num_elements() == 0) return std::nullopt;
+  if (count > kMaxFoldedElements || type.num_elements() == 0) return std::nullopt;
   const size_t width = backend::DTypeBytes(type.dtype);
   std::vector<std::byte> bytes(size_t(count) * width);
   int64_t values[3] = {0, 0, 0};
@@ -162,7 +162,7 @@ std::optional<Literal> FoldMove(const Op& op, const Literal& operand) {
   if (!moves || count == 0) return std::nullopt;
   const size_t width = backend::DTypeBytes(type.dtype);
   if (operand.splat) return Splat(type, operand.bytes(), width);
-  if (count > kMaxElements) return std::nullopt;
+  if (count > kMaxFoldedElements) return std::nullopt;
   std::vector<std::byte> bytes(size_t(count) * width);
   Dims index(type.dims.size());
   for (int64_t i = 0; i < count; ++i, Next(index, type.dims))

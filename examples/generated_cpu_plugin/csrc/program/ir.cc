@@ -6,6 +6,12 @@
 
 namespace PJRT_PLUGIN_NS::program {
 
+std::optional<DType> DTypeByName(std::string_view name) {
+  for (size_t i = 0; i < backend::kNumDTypes; ++i)
+    if (backend::DTypeName(DType(i)) == name) return DType(i);
+  return std::nullopt;
+}
+
 int64_t Literal::IntAt(int64_t i) const {
   const size_t width = backend::DTypeBytes(type.dtype);
   const std::byte* at = bytes() + (splat ? 0 : size_t(i) * width);
@@ -39,7 +45,9 @@ bool operator==(const Literal& a, const Literal& b) {
   return a.type == b.type && a.splat == b.splat && (a.data == b.data || *a.data == *b.data);
 }
 
-bool operator==(const Attribute& a, const Attribute& b) { return a.value == b.value; }
+bool operator==(const Attribute& a, const Attribute& b) {
+  return a.dtype == b.dtype && a.value == b.value;
+}
 
 std::string_view OpName(OpCode code) { return InfoOf(code).name; }
 

@@ -18,6 +18,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,10 @@ using Dims = std::vector<int64_t>;
 
 // A dimension whose size is known only at run time.
 inline constexpr int64_t kDynamic = std::numeric_limits<int64_t>::min();
+// More elements than any memory holds: products of dimensions up to it do not overflow.
+inline constexpr int64_t kMaxElements = int64_t{1} << 56;
+// Regions in one another, which passes walk by recursion: the readers refuse more.
+inline constexpr int kMaxRegionDepth = 200;
 
 // ---- Types ----
 
@@ -75,6 +80,9 @@ struct Type {
   friend bool operator==(const Type&, const Type&) = default;
 };
 
+// The element type that MLIR calls `name`, such as "bf16"; nothing for those that no array has.
+std::optional<DType> DTypeByName(std::string_view name);
+
 // "tensor<2x3xf32>", as MLIR prints it.
 std::string ToString(const Type& type);
 
@@ -113,6 +121,9 @@ struct Attribute {
   std::variant<std::monostate, bool, int64_t, double, std::string, Ints, Type, Literal,
                std::vector<Attribute>, AttributeList, Sharding>
       value;
+  // Of an integer, a float or Ints that no op declares (a custom call's own): the type that it has
+  // in the file, where it is one of a tensor's.
+  std::optional<DType> dtype = std::nullopt;
 
   template <typename T>
   const T* As() const {

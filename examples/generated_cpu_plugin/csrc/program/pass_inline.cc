@@ -14,7 +14,7 @@ namespace PJRT_PLUGIN_NS::program {
 namespace {
 
 constexpr size_t kMaxOps = size_t{1} << 20;
-constexpr int kMaxDepth = 400;
+constexpr int kMaxInlinedDepth = 400;
 
 class Inliner {
  public:
@@ -52,11 +52,12 @@ class Inliner {
       Inlined& inlined = functions_[function->name];
       Measure(function->body, 1, inlined);
       ops += inlined.ops;
-      if (ops > kMaxOps || inlined.depth > kMaxDepth) {
+      if (ops > kMaxOps || inlined.depth > kMaxInlinedDepth) {
         return backend::ResourceExhausted(
             "replacing calls by what they run makes over " + std::to_string(kMaxOps) +
-            " ops or over " + std::to_string(kMaxDepth) + " regions in one another, in function " +
-            function->name + "; a loop instead of repeated calls keeps a program small");
+            " ops or over " + std::to_string(kMaxInlinedDepth) +
+            " regions in one another, in function " + function->name +
+            "; a loop instead of repeated calls keeps a program small");
       }
     }
     return {};

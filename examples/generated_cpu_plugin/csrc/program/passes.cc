@@ -3,12 +3,16 @@
 #include "program/pass_cse.h"
 #include "program/pass_dce.h"
 #include "program/pass_inline.h"
+#include "program/pass_legacy.h"
 #include "program/pass_simplify.h"
+#include "program/pass_spmd.h"
 
 namespace PJRT_PLUGIN_NS::program {
 
 backend::Status RunPasses(Module& module, const PassOptions& options) {
+  PJRT_PLUGIN_RETURN_IF_ERROR(SpmdPass(module));
   PJRT_PLUGIN_RETURN_IF_ERROR(InlinePass(module, options.kept_composites));
+  LegacyPass(module);
   SimplifyPass(module);
   CsePass(module);
   SimplifyPass(module);  // x - x and select(p, x, x) show only when equal values are one

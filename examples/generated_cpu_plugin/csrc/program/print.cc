@@ -17,11 +17,11 @@ std::string TypeList(const std::vector<Type>& types, size_t begin, size_t end) {
   return out;
 }
 
-std::string OperandTypes(const Op& op) {
+std::string OperandTypesText(const Op& op) {
   return Join(op.operands, [](const Value* value) { return ToString(value->type); });
 }
 
-std::string ResultTypes(const Op& op) {
+std::string ResultTypesText(const Op& op) {
   const std::string types =
       Join(op.results, [](const auto& value) { return ToString(value->type); });
   return op.results.size() == 1 ? types : "(" + types + ")";
@@ -108,7 +108,7 @@ class Printer {
       out_ += ")";
     }
     if (!op.discardable.empty()) out_ += " " + ToString(op.discardable);
-    out_ += " : (" + OperandTypes(op) + ") -> " + ResultTypes(op) + "\n";
+    out_ += " : (" + OperandTypesText(op) + ") -> " + ResultTypesText(op) + "\n";
   }
 
   static std::string FullName(const Op& op, std::string_view return_name) {
@@ -166,7 +166,8 @@ std::string ToString(const Location& location) {
 }
 
 std::string Signature(const Op& op) {
-  return "\"" + std::string(OpName(op.code)) + "\"(" + OperandTypes(op) + ") -> " + ResultTypes(op);
+  return "\"" + std::string(OpName(op.code)) + "\"(" + OperandTypesText(op) + ") -> " +
+         ResultTypesText(op);
 }
 
 std::string ToString(const Module& module) { return Printer().Print(module); }

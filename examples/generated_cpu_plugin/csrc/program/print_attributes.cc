@@ -1,7 +1,6 @@
 #include "program/print_attributes.h"
 
 #include <algorithm>
-#include <bit>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -80,15 +79,19 @@ std::string Brackets(const Ints& ints) {
 }
 
 // array<i64: 1, 2>
-std::string Array(const Ints& ints) {
-  if (ints.empty()) return "array<i64>";
-  return "array<i64: " + Join(ints, [](int64_t i) { return std::to_string(i); }) + ">";
+std::string Array(const Ints& ints, DType dtype = DType::kS64) {
+  const std::string type(backend::DTypeName(dtype));
+  if (ints.empty()) return "array<" + type + ">";
+  return "array<" + type + ": " +
+         Join(ints,
+              [&](int64_t i) -> std::string {
+                if (dtype == DType::kPred) return i != 0 ? "true" : "false";
+                return std::to_string(i);
+              }) +
+         ">";
 }
 
-std::string BoolArray(const Ints& ints) {
-  if (ints.empty()) return "array<i1>";
-  return "array<i1: " + Join(ints, [](int64_t i) { return i != 0 ? "true" : "false"; }) + ">";
-}
+std::string BoolArray(const Ints& ints) { return Array(ints, DType::kPred); }
 
 // dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>: rows of one length.
 std::string Matrix(const std::vector<Ints>& rows, size_t row_size) {
@@ -448,11 +451,19 @@ std::string ToString(const AttributeList& list) {
 
 std::string ToString(const Attribute& attribute) {
   if (const auto* value = attribute.As<bool>()) return *value ? "true" : "false";
-  if (const auto* value = attribute.As<int64_t>()) return Int64(*value);
-  if (const auto* value = attribute.As<double>())
-    return FloatText(DType::kF64, std::bit_cast<uint64_t>(*value)) + " : f64";
+  if (const auto* value = attribute.As<int64_t>()) {
+    const DType dtype = attribute.dtype.value_or(DType::kS64);
+    return (dtype == DType::kU64 ? std::to_string(uint64_t(*value)) : std::to_string(*value)) +
+           " : " + std::string(backend::DTypeName(dtype));
+  }
+  if (const auto* value = attribute.As<double>()) {
+    const DType dtype = attribute.dtype.value_or(DType::kF64);
+    return FloatText(dtype, FloatToBits(dtype, *value)) + " : " +
+           std::string(backend::DTypeName(dtype));
+  }
   if (const auto* value = attribute.As<std::string>()) return Quoted(*value);
-  if (const auto* value = attribute.As<Ints>()) return Array(*value);
+  if (const auto* value = attribute.As<Ints>())
+    return Array(*value, attribute.dtype.value_or(DType::kS64));
   if (const auto* value = attribute.As<Type>()) return ToString(*value);
   if (const auto* value = attribute.As<Literal>()) return ToString(*value);
   if (const auto* value = attribute.As<AttributeList>()) return ToString(*value);

@@ -11,14 +11,6 @@
 namespace PJRT_PLUGIN_NS::program {
 namespace {
 
-constexpr int64_t kMaxElements = int64_t{1} << 56;
-
-std::optional<DType> DTypeOf(std::string_view name) {
-  for (size_t i = 0; i < backend::kNumDTypes; ++i)
-    if (backend::DTypeName(DType(i)) == name) return DType(i);
-  return std::nullopt;
-}
-
 std::string ElementName(TextCursor& in) {
   std::string name = in.Word();
   if (name != "complex") return name;
@@ -27,8 +19,6 @@ std::string ElementName(TextCursor& in) {
   in.Expect(">");
   return name;
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 Type ParseTensor(TextCursor& in) {
   Type type = Type::Tensor(DType::kF32, {});
@@ -42,7 +32,7 @@ Type ParseTensor(TextCursor& in) {
     type.dims.push_back(dim);
   }
   const std::string element = ElementName(in);
-  const std::optional<DType> dtype = DTypeOf(element);
+  const std::optional<DType> dtype = DTypeByName(element);
   if (!dtype) in.Fail("element type " + element + " is unknown");
   type.dtype = dtype.value_or(DType::kF32);
   in.Expect(">");
@@ -155,16 +145,23 @@ Attribute ParseDense(TextCursor& in) {
 // array<i64: 1, 2>
 Attribute ParseArray(TextCursor& in) {
   Ints ints;
+  std::vector<std::byte> bytes;
   in.Expect("<");
-  in.Word();
+  const std::optional<DType> dtype = DTypeByName(in.Word());
+  const bool is_float = dtype && backend::IsFloat(*dtype);
   if (in.Accept(":")) {
     do {
-      const bool yes = in.Accept("true");
-      ints.push_back(yes || in.Accept("false") ? yes : in.Integer());
+      const std::string token = ElementToken(in);
+      const uint64_t bits = BitsOf(dtype.value_or(DType::kS64), token, in);
+      ints.push_back(int64_t(bits));
+      const auto* at = reinterpret_cast<const std::byte*>(&bits);  // little-endian
+      if (is_float) bytes.insert(bytes.end(), at, at + backend::DTypeBytes(*dtype));
     } while (in.ok() && in.Accept(","));
   }
   in.Expect(">");
-  return {std::move(ints)};
+  if (!is_float) return {std::move(ints), dtype};
+  return {Literal{Type::Tensor(*dtype, {int64_t(ints.size())}), false,
+                  std::make_shared<const std::vector<std::byte>>(std::move(bytes))}};
 }
 
 Attribute ParseNumber(TextCursor& in) {
@@ -173,13 +170,13 @@ Attribute ParseNumber(TextCursor& in) {
   bool is_float = !is_hex && token.find('.') != token.npos;
   DType dtype = is_float ? DType::kF64 : DType::kS64;
   if (in.Accept(":")) {
-    const std::optional<DType> named = DTypeOf(in.Word());
+    const std::optional<DType> named = DTypeByName(in.Word());
     if (named && (backend::IsFloat(*named) || !is_float)) dtype = *named;
     is_float = backend::IsFloat(dtype);
   }
   const uint64_t bits = BitsOf(dtype, token, in);
-  if (is_float) return {FloatFromBits(dtype, bits)};
-  return {int64_t(bits)};
+  if (is_float) return {FloatFromBits(dtype, bits), dtype};
+  return {int64_t(bits), dtype};
 }
 
 // ---- Attributes of dialects ----

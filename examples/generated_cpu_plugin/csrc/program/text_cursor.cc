@@ -6,7 +6,6 @@
 namespace PJRT_PLUGIN_NS::program {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool IsName(char c) { return IsLetter(c) || IsDigit(c) || c == '$' || c == '.' || c == '-'; }

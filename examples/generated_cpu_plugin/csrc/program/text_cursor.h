@@ -18,6 +18,8 @@
 
 namespace PJRT_PLUGIN_NS::program {
 
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 class TextCursor {
  public:
   // Both outlive the cursor.

@@ -16,8 +16,6 @@ namespace {
 
 using backend::Status;
 
-constexpr int kMaxDepth = 200;
-
 class TextReader {
  public:
   explicit TextReader(std::string_view text) : in_(text, &status_), budget_(text.size()) {}
@@ -195,7 +193,7 @@ class TextReader {
   }
 
   void ReadOp(Block& block) {
-    if (++depth_ > kMaxDepth) in_.Fail("over 200 regions in one another");
+    if (++depth_ > kMaxRegionDepth) in_.Fail("over 200 regions in one another");
     Written written = ReadUpToRegions();
     const OpInfo* info = InfoOf(written.name);
     if (in_.ok() && info == nullptr) {

@@ -9,6 +9,7 @@
 #include "program/call_graph.h"
 #include "program/op_table.h"
 #include "program/print_attributes.h"
+#include "program/verify_function.h"
 #include "program/verify_op.h"
 
 namespace PJRT_PLUGIN_NS::program {
@@ -198,7 +199,7 @@ class Verifier {
         function.result_attributes.size() != num_results)
       return backend::InvalidArgument("function " + function.name +
                                       " has attributes for other than its arguments and results");
-    return {};
+    return CheckFunctionAttributes(function);
   }
 
   Status CheckBlock(const Block& block) {

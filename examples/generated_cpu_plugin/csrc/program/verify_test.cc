@@ -201,6 +201,36 @@ TEST(Verify, WantsMain) {
   EXPECT_CONTAINS(Verify(b.module()).message(), "no function main");
 }
 
+// The message for one argument attribute of a function of two arguments and two results.
+std::string CheckArgumentAttribute(const char* name, Attribute value) {
+  Builder b({F32({2}), F32({2})});
+  b.function().argument_attributes[1] = {{name, std::move(value)}};
+  b.Return({b.argument(0), b.argument(1)});
+  return std::string(Verify(b.module()).message());
+}
+
+TEST(Verify, ChecksArgumentAttributes) {
+  EXPECT_EQ(CheckArgumentAttribute("tf.aliasing_output", {int64_t{1}}), "");
+  EXPECT_EQ(CheckArgumentAttribute("tf.aliasing_output", {int64_t{2}}),
+            "attribute tf.aliasing_output of argument 1 of function main is 2; the function has 2 "
+            "results, counted from 0");
+  EXPECT_CONTAINS(CheckArgumentAttribute("tf.aliasing_output", {int64_t{-1}}), "is -1; ");
+  EXPECT_CONTAINS(CheckArgumentAttribute("tf.aliasing_output", {true}), "is no integer");
+  EXPECT_EQ(CheckArgumentAttribute("jax.buffer_donor", {true}), "");
+  EXPECT_CONTAINS(CheckArgumentAttribute("jax.buffer_donor", {int64_t{1}}), "is no boolean");
+  EXPECT_CONTAINS(CheckArgumentAttribute("mhlo.memory_kind", {int64_t{1}}), "is no text");
+  EXPECT_CONTAINS(CheckArgumentAttribute("sdy.sharding", {std::string("x")}), "is no sharding");
+  EXPECT_EQ(CheckArgumentAttribute("my.note", {int64_t{7}}), "");
+}
+
+TEST(Verify, RefusesTwoArgumentsDonatedToOneResult) {
+  Builder b({F32({2}), F32({2})});
+  for (AttributeList& attributes : b.function().argument_attributes)
+    attributes = {{"tf.aliasing_output", {int64_t{0}}}};
+  b.Return({b.argument(0)});
+  EXPECT_CONTAINS(Verify(b.module()).message(), "that an earlier argument is donated to");
+}
+
 TEST(Verify, RefusesDynamicShapes) {
   Builder b({F32({kDynamic})});
   b.Return({b.argument(0)});

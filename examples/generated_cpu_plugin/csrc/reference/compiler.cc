@@ -7,7 +7,10 @@
 #include <fstream>
 #include <utility>
 
+#include "program/gspmd.h"
+#include "program/pass_spmd.h"
 #include "program/passes.h"
+#include "program/print_attributes.h"
 #include "program/read.h"
 #include "reference/plan_builder.h"
 #include "reference/serialized.h"
@@ -56,8 +59,34 @@ Result<backend::ExecutableInfo> InfoOf(const program::Module& module, const Plan
   info.temp_bytes = int64_t(plan.temp_bytes);
   info.code_bytes = int64_t(plan.constants.size() + plan.buffers.size() * sizeof(Buffer));
   info.costs = {{"flops", float(plan.flops)}, {"bytes accessed", float(plan.bytes_accessed)}};
-  info.optimized_text = program::ToString(module);
   return info;
+}
+
+// Frameworks before the Shardings extension read the shardings in the text of the program.
+template <typename Infos>
+std::vector<std::string> GspmdTexts(const Infos& infos) {
+  std::vector<std::string> texts;
+  for (const auto& info : infos)
+    texts.push_back(program::GspmdText(info.sharding->tiles, info.sharding->devices));
+  return texts;
+}
+
+// The program as frameworks can read it; takes its shardings from the module.
+std::string OptimizedText(program::Module& module, const backend::ExecutableInfo& info) {
+  if (info.num_partitions == 1) return program::ToString(module);
+  program::DropShardings(module);
+  const std::vector<std::string> outputs = GspmdTexts(info.outputs);
+  if (!outputs.empty()) {
+    module.attributes.push_back(
+        {"mhlo.spmd_output_sharding",
+         {outputs.size() == 1
+              ? outputs[0]
+              : "{" + program::Join(outputs, [](const std::string& text) { return text; }) + "}"}});
+  }
+  std::vector<program::Attribute> parameters;
+  for (std::string& text : GspmdTexts(info.parameters)) parameters.push_back({std::move(text)});
+  module.attributes.push_back({"mhlo.spmd_parameters_shardings", {std::move(parameters)}});
+  return program::ToString(module);
 }
 
 void WriteFile(const std::string& path, std::string_view text) {
@@ -65,21 +94,36 @@ void WriteFile(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary).write(text.data(), std::streamsize(text.size()));
 }
 
+// A program that cannot be compiled is the one that somebody will want to look at.
+void Dump(const std::string& folder, std::string_view code,
+          const Result<std::shared_ptr<PlanExecutable>>& executable) {
+  static std::atomic<int> number{0};
+  char prefix[16];
+  std::snprintf(prefix, sizeof(prefix), "/%04d.", number.fetch_add(1));
+  const std::string path =
+      folder + prefix + (executable.ok() ? (*executable)->info().name : std::string("failed"));
+  WriteFile(path + ".program.mlirbc", code);
+  if (!executable.ok()) return WriteFile(path + ".error.txt", executable.status().message());
+  WriteFile(path + ".optimized.mlir", (*executable)->info().optimized_text);
+  WriteFile(path + ".plan.txt", ToString((*executable)->plan()));
+}
+
 }  // namespace
 
-Result<std::shared_ptr<PlanExecutable>> CompileModule(const program::Module& module,
+Result<std::shared_ptr<PlanExecutable>> CompileModule(program::Module& module,
                                                       const Partitioning& partitioning,
                                                       std::shared_ptr<const std::string> serialized,
                                                       Runtime* runtime) {
-  PlanBuilder builder(module, partitioning, runtime->pool.threads());
+  PlanBuilder builder(module, partitioning, runtime->pool.threads(), runtime->custom_calls);
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Plan plan, builder.Build());
   PJRT_PLUGIN_ASSIGN_OR_RETURN(backend::ExecutableInfo info, InfoOf(module, plan, partitioning));
+  info.optimized_text = OptimizedText(module, info);
   info.fingerprint = FingerprintOf(*serialized);
   return std::make_shared<PlanExecutable>(std::move(plan), std::move(info), partitioning,
                                           std::move(serialized), runtime);
 }
 
-Result<std::shared_ptr<backend::Executable>> PlanCompiler::Compile(
+Result<std::shared_ptr<PlanExecutable>> PlanCompiler::MakeExecutable(
     const backend::Program& program, const backend::CompileOptions& options) {
   if (program.format != "mlir")
     return backend::Unimplemented("a program of format '" + std::string(program.format) +
@@ -98,19 +142,15 @@ Result<std::shared_ptr<backend::Executable>> PlanCompiler::Compile(
         std::to_string(partitioning.num_partitions) + " partitions, but there are " +
         std::to_string(runtime_->workers.size()) + " devices");
   auto serialized = std::make_shared<const std::string>(Serialize(partitioning, program.code));
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(
-      std::shared_ptr<PlanExecutable> executable,
-      CompileModule(*module, partitioning, std::move(serialized), runtime_));
-  if (!dump_.empty()) {
-    static std::atomic<int> number{0};
-    char prefix[16];
-    std::snprintf(prefix, sizeof(prefix), "/%04d.", number.fetch_add(1));
-    const std::string path = dump_ + prefix + executable->info().name;
-    WriteFile(path + ".program.mlirbc", program.code);
-    WriteFile(path + ".optimized.mlir", executable->info().optimized_text);
-    WriteFile(path + ".plan.txt", ToString(executable->plan()));
-  }
-  return std::shared_ptr<backend::Executable>(std::move(executable));
+  return CompileModule(*module, partitioning, std::move(serialized), runtime_);
+}
+
+Result<std::shared_ptr<backend::Executable>> PlanCompiler::Compile(
+    const backend::Program& program, const backend::CompileOptions& options) {
+  Result<std::shared_ptr<PlanExecutable>> executable = MakeExecutable(program, options);
+  if (!dump_.empty()) Dump(dump_, program.code, executable);
+  PJRT_PLUGIN_RETURN_IF_ERROR(executable.status());
+  return std::shared_ptr<backend::Executable>(std::move(*executable));
 }
 
 Result<std::shared_ptr<backend::Executable>> PlanCompiler::Deserialize(std::string_view bytes) {

@@ -18,7 +18,8 @@ namespace PJRT_PLUGIN_NS::reference {
 class PlanCompiler final : public backend::Compiler {
  public:
   // `runtime` outlives the compiler. Each compilation leaves its program, its optimized program and
-  // its plan in the folder `dump`, if one is named.
+  // its plan in the folder `dump`, if one is named; one that fails leaves its program and the
+  // error.
   PlanCompiler(Runtime* runtime, std::string dump) : runtime_(runtime), dump_(std::move(dump)) {}
 
   Result<std::shared_ptr<backend::Executable>> Compile(
@@ -26,13 +27,16 @@ class PlanCompiler final : public backend::Compiler {
   Result<std::shared_ptr<backend::Executable>> Deserialize(std::string_view bytes) override;
 
  private:
+  Result<std::shared_ptr<PlanExecutable>> MakeExecutable(const backend::Program& program,
+                                                         const backend::CompileOptions& options);
+
   Runtime* runtime_;
   std::string dump_;
 };
 
 // ---- For tests: the way from a module in memory ----
 
-Result<std::shared_ptr<PlanExecutable>> CompileModule(const program::Module& module,
+Result<std::shared_ptr<PlanExecutable>> CompileModule(program::Module& module,
                                                       const Partitioning& partitioning,
                                                       std::shared_ptr<const std::string> serialized,
                                                       Runtime* runtime);

@@ -20,6 +20,7 @@ namespace {
 using backend::OptionSpec;
 
 constexpr int64_t kMaxDevices = 64;
+constexpr int64_t kMaxTopology = 4096;  // devices to compile for only
 
 constexpr OptionSpec kOptions[] = {
     {.name = "num_devices",
@@ -74,19 +75,25 @@ std::string Capitalized(std::string text) {
   return text;
 }
 
+std::string DeviceKind() { return Capitalized(kPlatformName) + " simulator"; }
+
+// The device of that place among those of this process.
+backend::DeviceInfo DescribeDevice(int id, int hardware) {
+  backend::DeviceInfo info;
+  info.id = id;
+  info.local_hardware_id = id;
+  info.kind = DeviceKind();
+  info.debug_string = std::string(kPlatformName) + ":" + std::to_string(id) + " (process 0)";
+  info.to_string = Capitalized(kPlatformName) + "Device(id=" + std::to_string(id) + ")";
+  info.attributes = {{"simulated", true}, {"hardware_id", int64_t{hardware}}};
+  return info;
+}
+
 class SimulatedDevice final : public backend::Device {
  public:
-  SimulatedDevice(int id, int local_id, int hardware, int process, size_t memory_limit,
-                  Runtime* runtime) {
-    const std::string name = Capitalized(kPlatformName);
-    info_.id = id;
-    info_.local_hardware_id = local_id;
-    info_.process_index = process;
-    info_.kind = name + " simulator";
-    info_.debug_string = std::string(kPlatformName) + ":" + std::to_string(id) + " (process " +
-                         std::to_string(process) + ")";
-    info_.to_string = name + "Device(id=" + std::to_string(id) + ")";
-    info_.attributes = {{"simulated", true}, {"hardware_id", int64_t{hardware}}};
+  SimulatedDevice(backend::DeviceInfo info, size_t memory_limit, Runtime* runtime)
+      : info_(std::move(info)) {
+    const int id = info_.id;
     constexpr std::string_view kKinds[] = {backend::kDeviceMemoryKind,
                                            backend::kPinnedHostMemoryKind,
                                            backend::kUnpinnedHostMemoryKind};
@@ -118,13 +125,15 @@ class SimulatedDevice final : public backend::Device {
 
 class ReferenceDriver final : public backend::Driver {
  public:
-  ReferenceDriver(const std::vector<int>& visible, size_t memory_limit, std::string dump)
-      : runtime_(visible.size()), compiler_(&runtime_, std::move(dump)) {
+  ReferenceDriver(std::vector<backend::DeviceInfo> infos, size_t memory_limit, std::string dump,
+                  backend::CustomCalls* custom_calls)
+      : runtime_(infos.size()), compiler_(&runtime_, std::move(dump)) {
+    runtime_.custom_calls = custom_calls;
     version_ = std::string(kPlatformName) + " reference " + kPluginVersion + " (" +
                std::string(kernels::ActiveIsa()) + ")";
-    for (size_t i = 0; i < visible.size(); ++i) {
-      devices_.push_back(std::make_unique<SimulatedDevice>(int(i), int(i), visible[i], 0,
-                                                           memory_limit, &runtime_));
+    for (backend::DeviceInfo& info : infos) {
+      devices_.push_back(
+          std::make_unique<SimulatedDevice>(std::move(info), memory_limit, &runtime_));
       pointers_.push_back(devices_.back().get());
       for (backend::Memory* memory : devices_.back()->memories()) memories_.push_back(memory);
     }
@@ -137,6 +146,9 @@ class ReferenceDriver final : public backend::Driver {
   std::span<backend::Device* const> devices() const override { return pointers_; }
   std::span<backend::Memory* const> memories() const override { return memories_; }
   backend::Compiler& compiler() override { return compiler_; }
+  // The devices are the host: they reach all of its memory as it is.
+  backend::Status MapHostMemory(void*, size_t) override { return backend::Status(); }
+  backend::Status UnmapHostMemory(void*) override { return backend::Status(); }
 
  private:
   std::string version_;
@@ -146,6 +158,51 @@ class ReferenceDriver final : public backend::Driver {
   std::vector<backend::Device*> pointers_;
   std::vector<backend::Memory*> memories_;
 };
+
+// "2x4", or "anything:2x4", as other platforms have them -> 8
+backend::Result<int> CountDevices(std::string_view topology_name) {
+  const size_t colon = topology_name.find(':');
+  std::string_view text =
+      colon == std::string_view::npos ? topology_name : topology_name.substr(colon + 1);
+  int64_t count = 1;
+  while (true) {
+    int64_t dim = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), dim);
+    const bool last = error == std::errc() && end == text.data() + text.size();
+    if (error != std::errc() || dim < 1 || dim > kMaxTopology || (count *= dim) > kMaxTopology ||
+        (!last && *end != 'x')) {
+      return backend::InvalidArgument(
+          "the topology is named '" + std::string(topology_name) +
+          "'; give the devices along each dimension, for example 8 or 2x4, at most " +
+          std::to_string(kMaxTopology) + " in all");
+    }
+    if (last) return int(count);
+    text.remove_prefix(size_t(end - text.data()) + 1);
+  }
+}
+
+backend::Result<std::vector<backend::DeviceInfo>> ListDevices(
+    const backend::DriverOptions& options) {
+  std::vector<backend::DeviceInfo> infos;
+  if (options.topology.has_value() && !options.topology->devices.empty()) {
+    for (const backend::DeviceInfo& info : options.topology->devices) {
+      if (info.kind == DeviceKind()) continue;
+      return backend::InvalidArgument("the topology has a device of kind '" + info.kind +
+                                      "'; this backend compiles for '" + DeviceKind() + "'");
+    }
+    return options.topology->devices;
+  }
+  if (options.topology.has_value() && !options.topology->name.empty()) {
+    PJRT_PLUGIN_ASSIGN_OR_RETURN(const int count, CountDevices(options.topology->name));
+    for (int id = 0; id < count; ++id) infos.push_back(DescribeDevice(id, id));
+    return infos;
+  }
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(const std::vector<int> visible,
+                               VisibleDevices(options.options.String("visible_devices"),
+                                              int(options.options.Int("num_devices"))));
+  for (int hardware : visible) infos.push_back(DescribeDevice(int(infos.size()), hardware));
+  return infos;
+}
 
 }  // namespace
 
@@ -158,12 +215,11 @@ backend::Result<std::unique_ptr<backend::Driver>> CreateDriver(
         "the reference backend simulates its devices in one process, but the job has " +
         std::to_string(options.num_processes) + "; start one process");
   PJRT_PLUGIN_RETURN_IF_ERROR(kernels::SelectIsa(options.options.String("force_isa")));
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(std::vector<int> visible,
-                               VisibleDevices(options.options.String("visible_devices"),
-                                              int(options.options.Int("num_devices"))));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(std::vector<backend::DeviceInfo> infos, ListDevices(options));
   const char* dump = std::getenv(PJRT_PLUGIN_ENV "_DUMP");
   return std::unique_ptr<backend::Driver>(std::make_unique<ReferenceDriver>(
-      visible, size_t(options.options.Int("memory_bytes")), dump == nullptr ? "" : dump));
+      std::move(infos), size_t(options.options.Int("memory_bytes")), dump == nullptr ? "" : dump,
+      options.custom_calls));
 }
 
 }  // namespace PJRT_PLUGIN_NS::reference

@@ -1,7 +1,9 @@
 #include "reference/driver.h"
 
 #include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reference/testing_run.h"
@@ -60,6 +62,58 @@ TEST(Memory, BlocksAreAlignedAndNeverNull) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block->address()) % 64, uintptr_t{0});
     std::memset(block->address(), 1, bytes);
   }
+}
+
+backend::Result<std::unique_ptr<backend::Driver>> CreateForTopology(
+    backend::TopologyRequest request) {
+  backend::DriverOptions options = DefaultOptions();
+  options.topology = std::move(request);
+  return reference::CreateDriver(options);
+}
+
+TEST(Topology, NamesAreDevicesAlongDimensions) {
+  const std::pair<const char*, size_t> good[] = {{"8", 8},      {"2x4", 8}, {"2x2x1", 4},
+                                                 {"v9:2x4", 8}, {":3", 3},  {"64x64", 4096}};
+  for (const auto& [name, count] : good) {
+    auto driver = CreateForTopology({name, {}});
+    ASSERT_TRUE(driver.ok());
+    EXPECT_EQ((*driver)->devices().size(), count);
+  }
+  for (const char* name : {"nowhere", "2x", "x2", "0", "-2", "2x2 ", "64x65", "v9:", "1e3",
+                           "99999999999999999999", "4096x4096x4096x4096x4096x4096x4096"}) {
+    const Status status = CreateForTopology({name, {}}).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_CONTAINS(status.message(), name);
+  }
+}
+
+TEST(Topology, DevicesComeBackAsTheyWere) {
+  backend::TopologyRequest request;
+  {
+    auto driver = CreateForTopology({"2", {}});
+    for (const backend::Device* device : (*driver)->devices()) {
+      request.devices.push_back(device->info());
+    }
+  }
+  request.devices[1].id = 7;
+  auto driver = CreateForTopology(request);
+  ASSERT_TRUE(driver.ok());
+  EXPECT_EQ((*driver)->devices()[1]->info().id, 7);
+  EXPECT_EQ((*driver)->devices()[1]->memories().size(), (*driver)->devices()[0]->memories().size());
+  request.devices[0].kind = "another";
+  EXPECT_CONTAINS(CreateForTopology(request).status().message(), "'another'");
+}
+
+TEST(Memory, ClearedStatisticsBeginAnew) {
+  Harness run;
+  backend::Memory& memory = *run.device().memories()[0];
+  auto kept = *memory.Allocate(100);
+  (void)memory.Allocate(1000);
+  EXPECT_TRUE(memory.Stats()->peak_bytes_in_use >= 1100);
+  EXPECT_TRUE(memory.ClearStats().ok());
+  EXPECT_EQ(memory.Stats()->peak_bytes_in_use, memory.Stats()->bytes_in_use);
+  EXPECT_EQ(memory.Stats()->num_allocs, int64_t{0});
+  EXPECT_EQ(memory.Stats()->largest_alloc_size, int64_t{0});
 }
 
 TEST(Stream, CopiesWaitForWhatTheyNeed) {

@@ -38,8 +38,8 @@ struct PlanExecutable::Shared {
 class PlanExecutable::Execution {
  public:
   static Result<Execution> Prepare(std::shared_ptr<const Shared> shared, Runtime* runtime,
-                                   const Launch& launch) {
-    Execution execution(std::move(shared), runtime, launch);
+                                   const Launch& launch, const backend::LaunchOptions& options) {
+    Execution execution(std::move(shared), runtime, launch, options);
     PJRT_PLUGIN_RETURN_IF_ERROR(execution.Allocate());
     return execution;
   }
@@ -63,12 +63,15 @@ class PlanExecutable::Execution {
   size_t worker() const { return worker_; }
 
  private:
-  Execution(std::shared_ptr<const Shared> shared, Runtime* runtime, const Launch& launch)
+  Execution(std::shared_ptr<const Shared> shared, Runtime* runtime, const Launch& launch,
+            const backend::LaunchOptions& options)
       : shared_(std::move(shared)),
         runtime_(runtime),
         device_(launch.device),
         replica_(launch.replica),
         partition_(launch.partition),
+        host_(launch.host),
+        options_(options),
         arguments_(launch.arguments.begin(), launch.arguments.end()),
         worker_(size_t(launch.device->info().local_hardware_id)) {}
 
@@ -139,6 +142,9 @@ class PlanExecutable::Execution {
     frame.addresses = addresses;
     frame.pool = &runtime_->pool;
     frame.collectives = collectives;
+    frame.host = host_.get();
+    frame.device = device_;
+    frame.launch = &options_;
     frame.replica = replica_;
     frame.partition = partition_;
     PJRT_PLUGIN_RETURN_IF_ERROR(plan.body.Run(frame));
@@ -153,6 +159,8 @@ class PlanExecutable::Execution {
   backend::Device* device_;
   int replica_;
   int partition_;
+  std::shared_ptr<backend::HostTransfers> host_;
+  backend::LaunchOptions options_;
   std::vector<backend::Argument> arguments_;
   size_t worker_;
   std::vector<std::shared_ptr<Allocation>> outputs_;  // what the caller gets
@@ -230,7 +238,7 @@ const backend::ExecutableInfo& PlanExecutable::info() const { return shared_->in
 const Plan& PlanExecutable::plan() const { return shared_->plan; }
 
 Result<std::vector<LaunchResult>> PlanExecutable::Execute(std::span<const Launch> launches,
-                                                          const backend::LaunchOptions&) {
+                                                          const backend::LaunchOptions& options) {
   const Partitioning& partitioning = shared_->partitioning;
   const size_t devices = size_t(partitioning.num_replicas) * size_t(partitioning.num_partitions);
   if (launches.size() != devices)
@@ -242,9 +250,10 @@ Result<std::vector<LaunchResult>> PlanExecutable::Execute(std::span<const Launch
   for (const Launch& launch : launches)
     for (const Completion& one : launch.after) ready = ready && one.IsReady();
 
-  if (launches.size() == 1 && ready) {
+  // What waits for the host must not keep the thread that the host may need for its answer.
+  if (launches.size() == 1 && ready && !shared_->plan.has_host_transfers) {
     PJRT_PLUGIN_ASSIGN_OR_RETURN(Execution execution,
-                                 Execution::Prepare(shared_, runtime_, launches[0]));
+                                 Execution::Prepare(shared_, runtime_, launches[0], options));
     results[0].outputs = execution.outputs();
     Completion inputs = backend::WhenAll(launches[0].after);
     results[0].done = inputs.status().ok() ? Completion(execution.Run(nullptr)) : inputs;
@@ -255,7 +264,7 @@ Result<std::vector<LaunchResult>> PlanExecutable::Execute(std::span<const Launch
   std::vector<Completion> after;
   for (size_t i = 0; i < launches.size(); ++i) {
     PJRT_PLUGIN_ASSIGN_OR_RETURN(Execution execution,
-                                 Execution::Prepare(shared_, runtime_, launches[i]));
+                                 Execution::Prepare(shared_, runtime_, launches[i], options));
     results[i].outputs = execution.outputs();
     auto [done, promise] = backend::MakeCompletion();
     results[i].done = std::move(done);
@@ -266,7 +275,7 @@ Result<std::vector<LaunchResult>> PlanExecutable::Execute(std::span<const Launch
     std::lock_guard lock(runtime_->launch_order);
     ++runtime_->launches_waiting;
   }
-  // Workers never wait for inputs, only for each other.
+  // Workers never wait for inputs, only for each other and for the host.
   backend::WhenAll(after).OnReady(
       [job, runtime = runtime_](const Status& inputs) { job->Start(job, runtime, inputs); });
   return results;

@@ -5,8 +5,8 @@
 //
 // A program on one device whose inputs are ready runs at once, on the thread that launches it: it
 // then costs no switch of threads, and the cores are shared among the elements of its loops
-// instead. A program that waits for inputs, or runs on several devices, runs on the devices'
-// workers.
+// instead. A program that waits for inputs or for the host, or runs on several devices, runs
+// on the devices' workers.
 
 #include <memory>
 #include <span>

@@ -9,6 +9,7 @@
 
 #include "program/op_table.h"
 #include "reference/plan_builder.h"
+#include "reference/reduce_precision.h"
 
 namespace PJRT_PLUGIN_NS::reference {
 namespace {
@@ -84,7 +85,8 @@ std::optional<ElementwiseOp> KernelOf(const Op& op) {
 }
 
 bool IsElementwise(const Op& op) {
-  return op.code == OpCode::kCompare || op.code == OpCode::kConvert || SameWidthBitcast(op) ||
+  return op.code == OpCode::kCompare || op.code == OpCode::kConvert ||
+         op.code == OpCode::kReducePrecision || SameWidthBitcast(op) ||
          KernelsByOp()[size_t(op.code)] >= 0;
 }
 
@@ -92,6 +94,8 @@ std::optional<Reg> AddToTape(TapeBuilder& tape, const Op& op, std::span<const Re
   if (op.code == OpCode::kConvert) return tape.Convert(operands[0], op.type().dtype);
   if (op.code == OpCode::kBitcastConvert) return tape.Bitcast(operands[0], op.type().dtype);
   if (op.code == OpCode::kReshape) return operands[0];
+  if (op.code == OpCode::kReducePrecision)
+    return ReducePrecision(tape, operands[0], op.Int("exponent_bits"), op.Int("mantissa_bits"));
   std::optional<ElementwiseOp> kernel = KernelOf(op);
   if (!kernel) return std::nullopt;
   return tape.Apply(*kernel, operands);
@@ -121,6 +125,11 @@ Status Fusion::Add(const Op& op) {
     }
     clusters_.erase(other);
   }
+  // Single elements go together whether or not they have to do with each other: what a loop over
+  // scalars costs is the number of its steps.
+  for (Handle other = clusters_.begin();
+       elements == 1 && home == clusters_.end() && other != clusters_.end(); ++other)
+    if (other->elements == 1 && other->ops.size() < kMaxClusterOps) home = other;
   if (home == clusters_.end()) {
     home = clusters_.emplace(clusters_.end());
     home->elements = elements;

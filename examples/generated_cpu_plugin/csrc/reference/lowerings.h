@@ -21,7 +21,6 @@ Status LowerReverse(PlanBuilder& b, const Op& op);
 Status LowerBitcastConvert(PlanBuilder& b, const Op& op);
 Status LowerIdentity(PlanBuilder& b, const Op& op);
 Status LowerToken(PlanBuilder& b, const Op& op);
-Status LowerCustomCall(PlanBuilder& b, const Op& op);
 
 // plan_move.cc: data movement
 Status LowerConcatenate(PlanBuilder& b, const Op& op);
@@ -42,6 +41,9 @@ Status LowerReduceWindow(PlanBuilder& b, const Op& op);
 // plan_dot.cc
 Status LowerDotGeneral(PlanBuilder& b, const Op& op);
 
+// plan_random.cc
+Status LowerRngBitGenerator(PlanBuilder& b, const Op& op);
+
 // plan_sort.cc
 Status LowerSort(PlanBuilder& b, const Op& op);
 
@@ -59,8 +61,19 @@ Status LowerCollectivePermute(PlanBuilder& b, const Op& op);
 Status LowerReplicaId(PlanBuilder& b, const Op& op);
 Status LowerPartitionId(PlanBuilder& b, const Op& op);
 
-// partition.cc
-Status LowerManualComputation(PlanBuilder& b, const Op& op);
+// plan_host.cc: transfers from and to the host
+Status LowerSend(PlanBuilder& b, const Op& op);
+Status LowerRecv(PlanBuilder& b, const Op& op);
+
+// partition.cc: see pass_spmd.h
+Status LowerFullToShard(PlanBuilder& b, const Op& op);
+Status LowerShardToFull(PlanBuilder& b, const Op& op);
+
+// plan_custom_call.cc
+Status LowerCustomCall(PlanBuilder& b, const Op& op);
+
+// plan_foreign_call.cc: functions that the framework has registered
+Status LowerForeignCall(PlanBuilder& b, const Op& op);
 
 }  // namespace PJRT_PLUGIN_NS::reference
 

@@ -61,4 +61,11 @@ backend::Result<backend::MemoryStats> HostMemory::Stats() const {
   return stats;
 }
 
+backend::Status HostMemory::ClearStats() {
+  peak_.store(in_use_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  largest_.store(0, std::memory_order_relaxed);
+  count_.store(0, std::memory_order_relaxed);
+  return backend::Status();
+}
+
 }  // namespace PJRT_PLUGIN_NS::reference

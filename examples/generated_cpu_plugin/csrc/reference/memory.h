@@ -28,6 +28,7 @@ class HostMemory final : public backend::Memory {
   backend::Result<std::shared_ptr<backend::Allocation>> Allocate(size_t bytes) override;
   backend::Result<std::shared_ptr<backend::Allocation>> Wrap(void* address, size_t bytes) override;
   backend::Result<backend::MemoryStats> Stats() const override;
+  backend::Status ClearStats() override;
 
  private:
   class Block;

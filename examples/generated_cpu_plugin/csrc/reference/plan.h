@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/executable.h"
+#include "backend/host_transfers.h"
 #include "backend/status.h"
 #include "generated/config.h"
 #include "reference/thread_pool.h"
@@ -52,7 +54,10 @@ struct Buffer {
 struct Frame {
   std::byte* const* addresses = nullptr;  // by BufferId
   ThreadPool* pool = nullptr;
-  Collectives* collectives = nullptr;  // null in a program without any
+  Collectives* collectives = nullptr;      // null in a program without any
+  backend::HostTransfers* host = nullptr;  // null when the caller takes and gives nothing
+  backend::Device* device = nullptr;
+  const backend::LaunchOptions* launch = nullptr;
   int replica = 0;
   int partition = 0;
 
@@ -112,6 +117,7 @@ struct Plan {
   Sequence body;
   size_t temp_bytes = 0;
   bool has_collectives = false;
+  bool has_host_transfers = false;
   double flops = 0;
   double bytes_accessed = 0;
 

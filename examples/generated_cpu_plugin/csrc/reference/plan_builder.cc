@@ -33,8 +33,12 @@ const program::Attribute* FindAttribute(const program::AttributeList& list, std:
 }  // namespace
 
 PlanBuilder::PlanBuilder(const program::Module& module, const Partitioning& partitioning,
-                         int threads)
-    : module_(module), partitioning_(partitioning), threads_(threads), fusion_(*this) {}
+                         int threads, backend::CustomCalls* custom_calls)
+    : module_(module),
+      partitioning_(partitioning),
+      threads_(threads),
+      custom_calls_(custom_calls),
+      fusion_(*this) {}
 
 std::string PlanBuilder::Describe(const Op& op) {
   std::string where = program::ToString(*op.location);
@@ -444,12 +448,11 @@ void PlanBuilder::MatchDonations(const program::Function& main) {
   };
   for (size_t i = 0; i < plan_.arguments.size() && i < main.argument_attributes.size(); ++i) {
     const auto* alias = FindAttribute(main.argument_attributes[i], "tf.aliasing_output");
-    const int64_t* output = alias == nullptr ? nullptr : alias->As<int64_t>();
-    if (output != nullptr && *output >= 0 && *output < int64_t(plan_.outputs.size()))
-      claim(i, size_t(*output));
+    if (alias != nullptr) claim(i, size_t(*alias->As<int64_t>()));
   }
   for (size_t i = 0; i < plan_.arguments.size() && i < main.argument_attributes.size(); ++i) {
-    if (FindAttribute(main.argument_attributes[i], "jax.buffer_donor") == nullptr) continue;
+    const auto* donor = FindAttribute(main.argument_attributes[i], "jax.buffer_donor");
+    if (donor == nullptr || !*donor->As<bool>()) continue;
     for (size_t k = 0; k < plan_.outputs.size(); ++k)
       if (claim(i, k)) break;
   }

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/custom_call.h"
 #include "backend/status.h"
 #include "generated/config.h"
 #include "program/ir.h"
@@ -46,8 +47,10 @@ class PlanBuilder {
  public:
   using Run = std::function<Status(const Frame&)>;
 
-  // `threads` is what the plan may count on at run time.
-  PlanBuilder(const program::Module& module, const Partitioning& partitioning, int threads);
+  // `threads` is what the plan may count on at run time. `custom_calls` may be null: there are
+  // none.
+  PlanBuilder(const program::Module& module, const Partitioning& partitioning, int threads,
+              backend::CustomCalls* custom_calls = nullptr);
 
   // The plan of the module's main function, buffers assigned. UNIMPLEMENTED names the operation,
   // its types and its source location.
@@ -103,11 +106,14 @@ class PlanBuilder {
   const program::Module& module() const { return module_; }
   const Partitioning& partitioning() const { return partitioning_; }
   int threads() const { return threads_; }
+  backend::CustomCalls* custom_calls() const { return custom_calls_; }
   // A number for the next collective of the program.
   int NextCollective() {
     plan_.has_collectives = true;
     return num_collectives_++;
   }
+  // The program waits for the host while it runs.
+  void UseHost() { plan_.has_host_transfers = true; }
   // The part of a sharded value that this device holds, where it is known; see partition.h.
   struct Shard {
     Split split;
@@ -141,6 +147,7 @@ class PlanBuilder {
   const program::Module& module_;
   const Partitioning partitioning_;
   const int threads_;
+  backend::CustomCalls* const custom_calls_;
   Plan plan_;
   std::vector<Region> regions_;
   int position_ = 0;

@@ -12,12 +12,6 @@
 namespace PJRT_PLUGIN_NS::reference {
 namespace {
 
-Dims Bytes(const Dims& strides, int64_t bytes) {
-  Dims scaled = strides;
-  for (int64_t& stride : scaled) stride *= bytes;
-  return scaled;
-}
-
 Groups ReductionGroups(PlanBuilder& b, const Op& op) {
   GroupMode mode = op.Int("channel_id") <= 0          ? GroupMode::kReplicas
                    : op.Bool("use_global_device_ids") ? GroupMode::kDevices
@@ -117,8 +111,8 @@ Status LowerReduceScatter(PlanBuilder& b, const Op& op) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Place in, b.Dense(op.operands[0]));
   const size_t axis = size_t(op.Int("scatter_dimension"));
   const int64_t bytes = int64_t(backend::DTypeBytes(type.dtype));
-  const Dims in_strides = Bytes(DenseStrides(op.operand_type(0).dims), bytes);
-  const Dims out_strides = Bytes(DenseStrides(type.dims), bytes);
+  const Dims in_strides = InBytes(DenseStrides(op.operand_type(0).dims), bytes);
+  const Dims out_strides = InBytes(DenseStrides(type.dims), bytes);
   Place out = b.NewResult(op.result());
   BufferId part = b.NewTemp(type.byte_size());
   kernels::CopyFn copy = kernels::Kernels().copy[kernels::SizeIndex(size_t(bytes))];
@@ -152,8 +146,8 @@ Status LowerAllGather(PlanBuilder& b, const Op& op) {
     EmitExchange(
         b, TextOf(op), {in}, {out}, groups,
         [=, dims = op.operand_type(k).dims,
-         in_strides = Bytes(DenseStrides(op.operand_type(k).dims), bytes),
-         out_strides = Bytes(DenseStrides(type.dims), bytes),
+         in_strides = InBytes(DenseStrides(op.operand_type(k).dims), bytes),
+         out_strides = InBytes(DenseStrides(type.dims), bytes),
          elements = type.num_elements()](const Frame& frame, const Meeting& meeting) {
           if (elements == 0) return Status();
           for (size_t i = 0; i < meeting.size(); ++i)
@@ -180,8 +174,8 @@ Status LowerAllToAll(PlanBuilder& b, const Op& op) {
     kernels::CopyFn copy = kernels::Kernels().copy[kernels::SizeIndex(size_t(bytes))];
     EmitExchange(
         b, TextOf(op), {in}, {out}, groups,
-        [=, in_strides = Bytes(DenseStrides(op.operand_type(k).dims), bytes),
-         out_strides = Bytes(DenseStrides(type.dims), bytes),
+        [=, in_strides = InBytes(DenseStrides(op.operand_type(k).dims), bytes),
+         out_strides = InBytes(DenseStrides(type.dims), bytes),
          elements = type.num_elements()](const Frame& frame, const Meeting& meeting) {
           if (elements == 0) return Status();
           for (size_t i = 0; i < meeting.size(); ++i)

@@ -102,38 +102,40 @@ Result<View> OperandAs(PlanBuilder& b, const Value* value, DType type) {
   return View{out, type, 0, view.dims, DenseStrides(view.dims)};
 }
 
-// In which type to multiply: the operands' where there is a kernel for it whose sums are wide
-// enough for the result.
-std::optional<DType> ProductType(DType lhs, DType rhs, DType result) {
-  const auto& gemm = kernels::Kernels().gemm;
-  const DType sum = kernels::AccumulatorType(lhs);
-  if (lhs == rhs && gemm[size_t(lhs)] != nullptr &&
-      (result == lhs || result == sum || DTypeBytes(result) < DTypeBytes(sum)))
-    return lhs;
-  if (gemm[size_t(result)] != nullptr && kernels::AccumulatorType(result) == result) return result;
-  if (backend::IsFloat(result)) return DType::kF32;
-  if (backend::IsInt(result) || result == DType::kPred) return DType::kS32;
-  return std::nullopt;
+// Integers, floats, complex numbers: each kind holds what the ones before it hold, nearly.
+int KindOf(DType t) { return backend::IsComplex(t) ? 2 : backend::IsFloat(t) ? 1 : 0; }
+
+// Of two types the one that has more values.
+DType Wider(DType a, DType b) {
+  if (KindOf(a) != KindOf(b)) return KindOf(a) > KindOf(b) ? a : b;
+  return DTypeBytes(kernels::AccumulatorType(a)) >= DTypeBytes(kernels::AccumulatorType(b)) ? a : b;
+}
+
+// In which type to multiply and add: in the widest of the operands' and the result's, so that only
+// the sum loses what the result cannot hold.
+DType ProductType(DType lhs, DType rhs, DType result) {
+  const DType widest = Wider(Wider(lhs, rhs), result);
+  const bool half = backend::IsFloat(widest) && kernels::AccumulatorType(widest) == DType::kF32;
+  if (half && (lhs != widest || rhs != widest)) return DType::kF32;  // bf16 and f16, say
+  if (kernels::Kernels().gemm[size_t(widest)] != nullptr) return widest;
+  return backend::IsFloat(widest) ? DType::kF32 : DType::kS32;
 }
 
 }  // namespace
 
 Status LowerDotGeneral(PlanBuilder& b, const Op& op) {
   const Type& type = op.type();
-  std::optional<DType> product =
-      ProductType(op.operand_type(0).dtype, op.operand_type(1).dtype, type.dtype);
-  if (!product || kernels::Kernels().gemm[size_t(*product)] == nullptr)
-    return PlanBuilder::Unsupported(op, "there is no matrix product for these element types");
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(View left, OperandAs(b, op.operands[0], *product));
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(View right, OperandAs(b, op.operands[1], *product));
+  const DType product = ProductType(op.operand_type(0).dtype, op.operand_type(1).dtype, type.dtype);
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(View left, OperandAs(b, op.operands[0], product));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(View right, OperandAs(b, op.operands[1], product));
   Matrix lhs = MatrixOf(b, std::move(left), op.IntList("lhs_batching_dimensions"),
                         op.IntList("lhs_contracting_dimensions"));
   Matrix rhs = MatrixOf(b, std::move(right), op.IntList("rhs_batching_dimensions"),
                         op.IntList("rhs_contracting_dimensions"));
-  const DType sum = kernels::AccumulatorType(*product);
+  const DType sum = kernels::AccumulatorType(product);
   const int64_t m = lhs.free.size, n = rhs.free.size, k = lhs.contracted.size;
   const int64_t batches = int64_t(lhs.batch.size());
-  const int64_t bytes = int64_t(DTypeBytes(sum)), in_bytes = int64_t(DTypeBytes(*product));
+  const int64_t bytes = int64_t(DTypeBytes(sum)), in_bytes = int64_t(DTypeBytes(product));
   b.AddFlops(2.0 * double(batches) * double(m) * double(n) * double(k));
 
   const int64_t threads = b.threads();
@@ -142,7 +144,7 @@ Status LowerDotGeneral(PlanBuilder& b, const Op& op) {
   if (!share_batches && m > 0 && n > 0) split = kernels::SplitGemm(m, n, k, threads);
   const int64_t parts = split.row_parts * split.column_parts;
   const int64_t tasks = share_batches ? std::min(batches, threads) : parts;
-  const size_t part_scratch = (kernels::Kernels().gemm_scratch_bytes(*product, split.rows_per_part,
+  const size_t part_scratch = (kernels::Kernels().gemm_scratch_bytes(product, split.rows_per_part,
                                                                      split.columns_per_part, k) +
                                63) /
                               64 * 64;
@@ -154,7 +156,7 @@ Status LowerDotGeneral(PlanBuilder& b, const Op& op) {
   if (sums.buffer != out.buffer) uses.writes.push_back(sums.buffer);
   Place a{lhs.view.buffer, lhs.view.offset * in_bytes};
   Place c{rhs.view.buffer, rhs.view.offset * in_bytes};
-  kernels::GemmFn gemm = kernels::Kernels().gemm[size_t(*product)];
+  kernels::GemmFn gemm = kernels::Kernels().gemm[size_t(product)];
   kernels::ElementwiseFn narrow =
       sum == type.dtype ? nullptr : kernels::Kernels().Convert(sum, type.dtype);
   const int64_t elements = type.num_elements();

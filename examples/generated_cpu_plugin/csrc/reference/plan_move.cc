@@ -101,12 +101,6 @@ Result<WindowStart> StartOf(PlanBuilder& b, std::span<Value* const> starts, cons
   return window;
 }
 
-Dims Bytes(const Dims& strides, int64_t bytes) {
-  Dims scaled = strides;
-  for (int64_t& stride : scaled) stride *= bytes;
-  return scaled;
-}
-
 }  // namespace
 
 Status LowerDynamicSlice(PlanBuilder& b, const Op& op) {
@@ -120,8 +114,8 @@ Status LowerDynamicSlice(PlanBuilder& b, const Op& op) {
   Place to = b.NewResult(op.result());
   kernels::CopyFn copy = kernels::Kernels().copy[kernels::SizeIndex(bytes)];
   b.Emit(op, {.reads = std::move(reads), .writes = {to.buffer}},
-         [=, dims = type.dims, in_strides = Bytes(in.strides, int64_t(bytes)),
-          out_strides = Bytes(DenseStrides(type.dims), int64_t(bytes)),
+         [=, dims = type.dims, in_strides = InBytes(in.strides, int64_t(bytes)),
+          out_strides = InBytes(DenseStrides(type.dims), int64_t(bytes)),
           start = std::move(start)](const Frame& frame) {
            copy({int64_t(dims.size()), dims.data(), from.At(frame) + start.Offset(frame),
                  in_strides.data(), to.At(frame), out_strides.data()});
@@ -148,8 +142,8 @@ Status LowerDynamicUpdateSlice(PlanBuilder& b, const Op& op) {
   kernels::CopyFn copy = kernels::Kernels().copy[kernels::SizeIndex(bytes)];
   b.Emit(op, std::move(uses),
          [=, size = type.byte_size(), dims = update.dims,
-          in_strides = Bytes(update.strides, int64_t(bytes)),
-          out_strides = Bytes(target.strides, int64_t(bytes)),
+          in_strides = InBytes(update.strides, int64_t(bytes)),
+          out_strides = InBytes(target.strides, int64_t(bytes)),
           start = std::move(start)](const Frame& frame) {
            std::byte* out = to.At(frame);
            // Before the copy: an index may lie in the operand.

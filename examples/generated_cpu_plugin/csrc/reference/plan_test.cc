@@ -1,6 +1,8 @@
 // Programs that exercise one lowering each: hand-made IR in, numbers out.
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "program/op_table.h"
@@ -145,6 +147,34 @@ TEST(Plan, DotOfTransposedOperands) {
             (Floats{1, 3, 5, 9, 2, 4, 6, 12}));
 }
 
+// The sum is converted, not the operands.
+TEST(Plan, DotComputesInTheWiderKind) {
+  const AttributeList attributes = {{"lhs_batching_dimensions", {Ints{}}},
+                                    {"rhs_batching_dimensions", {Ints{}}},
+                                    {"lhs_contracting_dimensions", {Ints{0}}},
+                                    {"rhs_contracting_dimensions", {Ints{0}}}};
+  auto dot = [&](DType operand, DType result) {
+    auto b = std::make_unique<Builder>(
+        std::vector<Type>{Type::Tensor(operand, {2}), Type::Tensor(operand, {2})});
+    b->Return({b->Add(OpCode::kDotGeneral, {b->argument(0), b->argument(1)},
+                      Type::Tensor(result, {}), attributes)});
+    return b;
+  };
+  EXPECT_EQ(Harness().One<int32_t>(dot(DType::kF32, DType::kS32)->module(),
+                                   {Bytes<float>({1.5, 2.5}), Bytes<float>({2, 2})}),
+            (Numbers{8}));
+  EXPECT_EQ(Harness().One<float>(dot(DType::kC64, DType::kF32)->module(),
+                                 {Bytes<float>({1, 2, 0, 0}), Bytes<float>({3, 4, 0, 0})}),
+            (Floats{-5}));
+  // Products of integers that only the result's type holds.
+  EXPECT_EQ(Harness().One<int32_t>(dot(DType::kS8, DType::kS32)->module(),
+                                   {Bytes<int8_t>({100, 100}), Bytes<int8_t>({100, -50})}),
+            (Numbers{5000}));
+  EXPECT_EQ(Harness().One<float>(dot(DType::kS32, DType::kF32)->module(),
+                                 {Bytes<int32_t>({1 << 20, 1}), Bytes<int32_t>({1 << 20, 1})}),
+            (Floats{1099511627776.0f + 1.0f}));
+}
+
 // (a, b) -> (b, a + 1), n times: the two carried values change places, so neither may be made in
 // place.
 TEST(Plan, LoopThatSwapsWhatItCarries) {
@@ -245,6 +275,23 @@ TEST(Plan, SortsArraysOfDifferentWidthsAlongAnyDimension) {
     EXPECT_TRUE(results[1] == Bytes(wanted));
     EXPECT_TRUE(results[2] == Bytes(std::vector<float>(order.begin(), order.end())));
   }
+}
+
+// To a bf16's range and precision, and to those of a float with 3 bits of each.
+TEST(Plan, ReducesPrecision) {
+  auto reduced = [](int64_t exponent, int64_t mantissa, const Floats& x) {
+    Builder b({F32({int64_t(x.size())})});
+    b.Return({b.Add(OpCode::kReducePrecision, {b.argument(0)}, F32({int64_t(x.size())}),
+                    {{"exponent_bits", {exponent}}, {"mantissa_bits", {mantissa}}})});
+    return Harness().One<float>(b.module(), {Bytes(x)});
+  };
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(reduced(8, 7, {1 + 0x1p-8f, 1 + 3 * 0x1p-8f, -1 - 0x1.1p-8f, 3e38f, 1e-40f, inf}),
+            (Floats{1, 1 + 0x1p-6f, -1 - 0x1p-7f, 0x1.c4p127f, 0x1p-133f, inf}));
+  EXPECT_EQ(reduced(3, 3, {15, 15.5f, -16, 0.25f, -0.25f * 0.99f, 0.1f, 0, -inf}),
+            (Floats{15, inf, -inf, 0.25f, -0.25f, 0, 0, -inf}));
+  EXPECT_EQ(reduced(8, 23, {1.1f, 1e-45f}), (Floats{1.1f, 1e-45f}));
+  EXPECT_TRUE(std::isnan(reduced(5, 2, {std::nanf("")})[0]));
 }
 
 TEST(Plan, UnknownOperationIsRefusedByName) {

@@ -132,14 +132,4 @@ Status LowerIdentity(PlanBuilder& b, const Op& op) {
 // Steps run in order, so there is nothing that a token would have to hold up.
 Status LowerToken(PlanBuilder&, const Op&) { return Status(); }
 
-Status LowerCustomCall(PlanBuilder& b, const Op& op) {
-  const std::string& target = op.String("call_target_name");
-  // Hints of frameworks; the operand is the result.
-  if ((target == "Sharding" || target == "annotate_device_placement" ||
-       target == "LayoutConstraint") &&
-      op.operands.size() == 1 && op.results.size() == 1 && op.operand_type(0) == op.type())
-    return LowerIdentity(b, op);
-  return PlanBuilder::Unsupported(op, "there is no custom call target '" + target + "'");
-}
-
 }  // namespace PJRT_PLUGIN_NS::reference

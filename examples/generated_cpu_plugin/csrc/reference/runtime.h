@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "backend/custom_call.h"
 #include "generated/config.h"
 #include "reference/block_cache.h"
 #include "reference/thread_pool.h"
@@ -27,6 +28,7 @@ struct Runtime {
     for (Worker& worker : workers) worker.Finish();
   }
 
+  backend::CustomCalls* custom_calls = nullptr;  // null: there are none
   BlockCache blocks;
   ThreadPool pool;
   std::vector<Worker> workers;  // by local device

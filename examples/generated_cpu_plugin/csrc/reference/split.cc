@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "program/pass_spmd.h"
+
 namespace PJRT_PLUGIN_NS::reference {
 namespace {
 
@@ -36,8 +38,7 @@ int64_t CoordinateOf(const Mesh& mesh, const AxisRef& ref, int64_t place) {
 
 Result<std::optional<Split>> SplitOf(const program::Module& module,
                                      const Partitioning& partitioning,
-                                     const program::Sharding& sharding, const Dims& dims,
-                                     const std::vector<std::string>* manual_axes) {
+                                     const program::Sharding& sharding, const Dims& dims) {
   if (partitioning.num_partitions == 1) return std::optional<Split>();
   const Mesh* mesh = &sharding.inlined_mesh;
   if (!sharding.mesh.empty()) {
@@ -57,16 +58,12 @@ Result<std::optional<Split>> SplitOf(const program::Module& module,
                                     " places but the program runs on " +
                                     std::to_string(partitioning.num_partitions) +
                                     " partitions; compile it for as many devices as its mesh has");
-  auto counts = [&](const AxisRef& axis) {
-    return manual_axes == nullptr ||
-           std::find(manual_axes->begin(), manual_axes->end(), axis.name) != manual_axes->end();
-  };
   Split split;
   split.local_dims = dims;
   split.tiles.assign(dims.size(), 1);
   for (size_t d = 0; d < dims.size() && d < sharding.dims.size(); ++d)
     for (const AxisRef& axis : sharding.dims[d].axes)
-      if (counts(axis)) split.tiles[d] *= std::max<int64_t>(SizeOf(*mesh, axis), 1);
+      split.tiles[d] *= std::max<int64_t>(SizeOf(*mesh, axis), 1);
   bool any = false;
   for (size_t d = 0; d < dims.size(); ++d) {
     any = any || split.tiles[d] != 1;
@@ -85,9 +82,7 @@ Result<std::optional<Split>> SplitOf(const program::Module& module,
     for (size_t d = 0; d < dims.size() && d < sharding.dims.size(); ++d) {
       int64_t tile = 0;
       for (const AxisRef& axis : sharding.dims[d].axes)
-        if (counts(axis))
-          tile =
-              tile * std::max<int64_t>(SizeOf(*mesh, axis), 1) + CoordinateOf(*mesh, axis, place);
+        tile = tile * std::max<int64_t>(SizeOf(*mesh, axis), 1) + CoordinateOf(*mesh, axis, place);
       start[d] = tile * split.local_dims[d];
     }
     split.starts.push_back(std::move(start));
@@ -100,12 +95,9 @@ Result<std::optional<Split>> SplitOf(const program::Module& module,
                                      const std::vector<program::AttributeList>& attributes,
                                      size_t index, const program::Type& type) {
   if (index >= attributes.size()) return std::optional<Split>();
-  for (const program::NamedAttribute& one : attributes[index]) {
-    if (one.name != "sdy.sharding") continue;
-    if (const auto* sharding = one.value.As<program::Sharding>())
-      return SplitOf(module, partitioning, *sharding, type.dims);
-  }
-  return std::optional<Split>();
+  const program::Sharding* sharding = program::FindSharding(attributes[index]);
+  if (sharding == nullptr) return std::optional<Split>();
+  return SplitOf(module, partitioning, *sharding, type.dims);
 }
 
 backend::Sharding ShardingOf(const std::optional<Split>& split, const Partitioning& partitioning) {

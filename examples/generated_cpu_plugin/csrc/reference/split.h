@@ -32,13 +32,11 @@ struct Split {
   friend bool operator==(const Split&, const Split&) = default;
 };
 
-// The split of a tensor of `dims` by `sharding`; nothing when every partition holds all of it. With
-// `manual_axes` only those axes count. INVALID_ARGUMENT when the mesh is unknown or a dimension
-// does not divide evenly.
+// The split of a tensor of `dims` by `sharding`; nothing when every partition holds all of it.
+// INVALID_ARGUMENT when the mesh is unknown or a dimension does not divide evenly.
 Result<std::optional<Split>> SplitOf(const program::Module& module,
                                      const Partitioning& partitioning,
-                                     const program::Sharding& sharding, const Dims& dims,
-                                     const std::vector<std::string>* manual_axes = nullptr);
+                                     const program::Sharding& sharding, const Dims& dims);
 // The split by attribute sdy.sharding of argument or result `index` of a function.
 Result<std::optional<Split>> SplitOf(const program::Module& module,
                                      const Partitioning& partitioning,

@@ -79,14 +79,15 @@ void Load(const StridedLoad& load, const std::byte* in, size_t bytes, int64_t be
   }
 }
 
-void FillIota(kernels::IotaFn iota, int64_t inner, int64_t size, size_t bytes, int64_t begin,
-              int64_t n, std::byte* out) {
-  int64_t value = begin / inner % size;
-  int64_t inside = begin % inner;
-  if (inner == 1) {
+}  // namespace
+
+void Tape::FillIota(const Iota& iota, size_t bytes, int64_t begin, int64_t n, std::byte* out) {
+  int64_t value = begin / iota.inner % iota.size;
+  int64_t inside = begin % iota.inner;
+  if (iota.inner == 1) {
     while (n > 0) {
-      int64_t run = std::min(n, size - value);
-      iota(value, 1, out, run);
+      int64_t run = std::min(n, iota.size - value);
+      iota.fn(value, 1, out, run);
       out += size_t(run) * bytes;
       n -= run;
       value = 0;
@@ -94,16 +95,14 @@ void FillIota(kernels::IotaFn iota, int64_t inner, int64_t size, size_t bytes, i
     return;
   }
   while (n > 0) {
-    int64_t run = std::min(n, inner - inside);
-    iota(value, 0, out, run);
+    int64_t run = std::min(n, iota.inner - inside);
+    iota.fn(value, 0, out, run);
     out += size_t(run) * bytes;
     n -= run;
     inside = 0;
-    if (++value == size) value = 0;
+    if (++value == iota.size) value = 0;
   }
 }
-
-}  // namespace
 
 void Tape::RunChain(const Chain& chain, const std::byte* first, std::byte* const* base,
                     const int64_t* step, int64_t begin, int64_t n) const {
@@ -191,8 +190,7 @@ void Tape::Run(const void* const* in, void* const* out, int64_t begin, int64_t e
                DTypeBytes(registers_[one.out].dtype), i, n, target);
           break;
         case Kind::kIota:
-          FillIota(one.iota, one.inner, one.size, DTypeBytes(registers_[one.out].dtype), i, n,
-                   target);
+          FillIota(iotas_[one.in[0]], DTypeBytes(registers_[one.out].dtype), i, n, target);
           break;
         case Kind::kCopy: {
           size_t bytes = DTypeBytes(registers_[one.out].dtype);
@@ -267,9 +265,9 @@ TapeBuilder::Reg TapeBuilder::Iota(DType dtype, int64_t inner, int64_t size) {
   DType type = kernels::Kernels().iota[size_t(dtype)] != nullptr ? dtype : DType::kS32;
   Tape::Instruction one;
   one.kind = Tape::Kind::kIota;
-  one.iota = kernels::Kernels().iota[size_t(type)];
-  one.inner = std::max<int64_t>(inner, 1);
-  one.size = std::max<int64_t>(size, 1);
+  one.in[0] = uint32_t(tape_.iotas_.size());
+  tape_.iotas_.push_back({kernels::Kernels().iota[size_t(type)], std::max<int64_t>(inner, 1),
+                          std::max<int64_t>(size, 1)});
   tape_.cost_ += 1;
   Reg reg = Emit(one, type);
   return type == dtype ? reg : Convert(reg, dtype);
@@ -280,7 +278,7 @@ bool TapeBuilder::IsScalar(Reg reg) const {
   return place == Tape::Place::kScalarInput || place == Tape::Place::kConstant;
 }
 
-TapeBuilder::Reg TapeBuilder::Emit(Tape::Instruction instruction, DType dtype) {
+TapeBuilder::Reg TapeBuilder::Emit(Tape::Instruction instruction, DType dtype, Meaning meaning) {
   Reg reg = New(dtype, Tape::Place::kScratch, 0);
   instruction.out = Real(reg);
   if (instruction.kind == Tape::Kind::kCompute || instruction.kind == Tape::Kind::kCopy) {
@@ -290,6 +288,7 @@ TapeBuilder::Reg TapeBuilder::Emit(Tape::Instruction instruction, DType dtype) {
     }
   }
   tape_.instructions_.push_back(instruction);
+  meanings_.push_back(meaning);
   return reg;
 }
 
@@ -301,8 +300,6 @@ std::optional<TapeBuilder::Reg> TapeBuilder::Apply(ElementwiseOp op, std::span<c
     operands[k] = wide != type && dtypes_[in[k]] == type ? Convert(in[k], wide) : in[k];
   Tape::Instruction one;
   one.fn = kernels::Kernels().Find(op, wide);
-  one.op = op;
-  one.dtype = wide;
   if (one.fn == nullptr) return std::nullopt;
   one.arity = uint8_t(in.size());
   for (size_t k = 0; k < in.size(); ++k) one.in[k] = operands[k];
@@ -317,7 +314,7 @@ std::optional<TapeBuilder::Reg> TapeBuilder::Apply(ElementwiseOp op, std::span<c
     result = wide == DType::kC64 ? DType::kF32 : DType::kF64;
   }
   tape_.cost_ += CostOf(op) * double(DTypeBytes(wide)) / 4;
-  Reg reg = Emit(one, result);
+  Reg reg = Emit(one, result, {op, wide});
   return result == wide && wide != type ? Convert(reg, type) : reg;
 }
 
@@ -325,7 +322,6 @@ TapeBuilder::Reg TapeBuilder::Convert(Reg in, DType to) {
   if (dtypes_[in] == to) return in;
   Tape::Instruction one;
   one.fn = kernels::Kernels().Convert(dtypes_[in], to);
-  one.is_convert = true;
   one.arity = 1;
   one.in[0] = in;
   tape_.cost_ += 1;
@@ -374,12 +370,13 @@ void TapeBuilder::NoteLives() {
 
 // The step that does `one` to the value in register `running`; nothing when it is none for a chain.
 std::optional<Tape::ChainLink> TapeBuilder::LinkOf(const Tape::Instruction& one,
-                                                   uint32_t running) const {
-  if (one.kind != Tape::Kind::kCompute || one.is_convert || one.arity > 2) return std::nullopt;
+                                                   const Meaning& meaning, uint32_t running) const {
+  if (!meaning.op.has_value() || one.arity > 2) return std::nullopt;
   const bool first = one.in[0] == running && !(one.scalars & 1);
   const bool second = one.arity == 2 && one.in[1] == running && !(one.scalars & 2);
   if (!first && !second) return std::nullopt;
-  const std::optional<kernels::ChainOp> op = kernels::FindChainOp(one.op, one.dtype, !first);
+  const std::optional<kernels::ChainOp> op =
+      kernels::FindChainOp(*meaning.op, meaning.dtype, !first);
   if (!op.has_value()) return std::nullopt;
   const uint32_t other = one.arity == 1 ? 0 : first ? 1 : 0;
   return Tape::ChainLink{*op, (one.scalars >> other & 1) != 0, one.in[other], Tape::kNotStored};
@@ -392,15 +389,16 @@ void TapeBuilder::MakeChains() {
   tape_.instructions_.clear();
   for (size_t begin = 0; begin < all.size();) {
     const Tape::Instruction& head = all[begin];
+    const DType type = meanings_[begin].dtype;
     uint32_t running = head.in[0];
     if (head.kind == Tape::Kind::kCompute && (head.scalars & 1)) running = head.in[1];
     const uint32_t first = running;
-    Tape::Chain chain = {kernels::Kernels().chain[size_t(head.dtype)], {}};
+    Tape::Chain chain = {kernels::Kernels().chain[size_t(type)], {}};
     size_t end = begin;
     for (; end < all.size() && chain.links.size() < size_t(kernels::kMaxChainSteps); ++end) {
       const Tape::Instruction& one = all[end];
       std::optional<Tape::ChainLink> link;
-      if (one.dtype == head.dtype) link = LinkOf(one, running);
+      if (meanings_[end].dtype == type) link = LinkOf(one, meanings_[end], running);
       if (!link.has_value()) break;
       const bool twice = one.arity == 2 && one.in[0] == one.in[1];
       if (twice && end > begin) chain.links.back().out = running;

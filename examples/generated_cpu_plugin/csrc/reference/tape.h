@@ -73,15 +73,13 @@ class Tape {
     uint8_t scalars = 0;
     uint32_t out = 0;  // register
     // Registers. Of a load: in[0] the input, in[1] the index in loads_; of a chain: in[0] the first
-    // register, in[1] the index in chains_.
+    // register, in[1] the index in chains_; of an iota: in[0] the index in iotas_.
     uint32_t in[3] = {};
-    kernels::ElementwiseFn fn = nullptr;
-    kernels::IotaFn iota = nullptr;
-    int64_t inner = 1, size = 1;  // of an iota: element i has value (i / inner) % size
-    // Of a computation: what it is, and in which type.
-    kernels::ElementwiseOp op = {};
-    DType dtype = DType::kF32;
-    bool is_convert = false;
+    kernels::ElementwiseFn fn = nullptr;  // of a computation
+  };
+  struct Iota {
+    kernels::IotaFn fn;
+    int64_t inner, size;  // element i has the value (i / inner) % size
   };
   // Cheap operations in a row, run by one kernel that keeps the values between them to itself.
   struct ChainLink {
@@ -95,12 +93,15 @@ class Tape {
     kernels::ChainFn fn;
     std::vector<ChainLink> links;
   };
+  // Elements [begin, begin + n).
+  static void FillIota(const Iota& iota, size_t bytes, int64_t begin, int64_t n, std::byte* out);
   void RunChain(const Chain& chain, const std::byte* first, std::byte* const* base,
                 const int64_t* step, int64_t begin, int64_t n) const;
 
   std::vector<Register> registers_;
   std::vector<Instruction> instructions_;
   std::vector<StridedLoad> loads_;
+  std::vector<Iota> iotas_;
   std::vector<Chain> chains_;
   std::vector<std::byte> constants_;
   std::vector<uint32_t> outputs_;
@@ -139,13 +140,20 @@ class TapeBuilder {
   // The register that holds the bits of `reg` (see Bitcast).
   Reg Real(Reg reg) const { return alias_[reg]; }
   bool IsScalar(Reg reg) const;
-  Reg Emit(Tape::Instruction instruction, DType dtype);
+  // What a computation does, and in which type; of what else there is, conversions too, nothing.
+  struct Meaning {
+    std::optional<kernels::ElementwiseOp> op;
+    DType dtype;
+  };
+  Reg Emit(Tape::Instruction instruction, DType dtype, Meaning meaning = {});
   void NoteLives();
   void MakeChains();
   void AssignSlots();
-  std::optional<Tape::ChainLink> LinkOf(const Tape::Instruction& one, uint32_t running) const;
+  std::optional<Tape::ChainLink> LinkOf(const Tape::Instruction& one, const Meaning& meaning,
+                                        uint32_t running) const;
 
   Tape tape_;
+  std::vector<Meaning> meanings_;  // by instruction, until chains are made of them
   // By register number of the builder, which counts bitcasts too.
   std::vector<DType> dtypes_;
   std::vector<Reg> alias_;

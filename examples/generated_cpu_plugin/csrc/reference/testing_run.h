@@ -66,7 +66,7 @@ class Harness {
   backend::Driver& driver() { return *driver_; }
   backend::Device& device(size_t i = 0) { return *driver_->devices()[i]; }
 
-  Result<std::shared_ptr<PlanExecutable>> Compile(const program::Module& module,
+  Result<std::shared_ptr<PlanExecutable>> Compile(program::Module& module,
                                                   Partitioning partitioning = {}) {
     return CompileModule(module, partitioning, std::make_shared<const std::string>("test"),
                          &runtime_);
@@ -97,7 +97,7 @@ class Harness {
   }
 
   // All results of a program on one device; none when something fails, which is a test failure.
-  std::vector<Data> All(const program::Module& module, const std::vector<Data>& inputs) {
+  std::vector<Data> All(program::Module& module, const std::vector<Data>& inputs) {
     auto executable = Compile(module);
     if (!Check(executable.status())) return {};
     std::vector<backend::Argument> arguments;
@@ -110,7 +110,7 @@ class Harness {
     return data;
   }
   template <typename T>
-  std::vector<T> One(const program::Module& module, const std::vector<Data>& inputs) {
+  std::vector<T> One(program::Module& module, const std::vector<Data>& inputs) {
     std::vector<Data> all = All(module, inputs);
     return all.empty() ? std::vector<T>() : Values<T>(all[0].data(), all[0].size());
   }

@@ -14,6 +14,11 @@ Dims DenseStrides(const Dims& dims) {
   return strides;
 }
 
+Dims InBytes(Dims strides, int64_t bytes) {
+  for (int64_t& stride : strides) stride *= bytes;
+  return strides;
+}
+
 bool View::dense() const {
   int64_t stride = 1;
   for (size_t d = dims.size(); d-- > 0;) {

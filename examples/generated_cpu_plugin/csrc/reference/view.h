@@ -25,6 +25,8 @@ inline int64_t Product(const Dims& dims) {
 
 // Strides of the dense row-major array, in elements.
 Dims DenseStrides(const Dims& dims);
+// The same strides in bytes, for elements of `bytes` bytes.
+Dims InBytes(Dims strides, int64_t bytes);
 
 struct View {
   BufferId buffer = kNoBuffer;

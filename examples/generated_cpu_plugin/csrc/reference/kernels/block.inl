@@ -123,6 +123,11 @@ struct Operand {
   }
 };
 
+// Of one element every operand may count as one that stands for all: a vector filled with it is
+// made in registers, where a padded copy would wait for its stores. Loops over scalars live on
+// that.
+PJRT_KERNEL_INLINE uint32_t AllScalars(int64_t n) { return n == 1 ? ~uint32_t{0} : 0; }
+
 // The kernels of one functor. An Op has
 //   static R Apply(T...)               the scalar operation, without branches where it is to
 //   vectorise static constexpr bool kVector<T>   false: an element costs a call or a division; the
@@ -136,7 +141,8 @@ void Map1(const void* const* in, uint32_t scalars, void* out, int64_t n) {
     const int64_t step = !(scalars & 1);
     for (int64_t i = 0; i < n; ++i) o[i] = Op::Apply(a[i * step]);
   } else {
-    constexpr int count = kStep<A>;
+    scalars |= AllScalars(n);
+    constexpr int count = sizeof(R) > sizeof(A) ? kStep<R> : kStep<A>;
     Operand<A, count> a(in[0], scalars & 1);
     R rest[count];
     for (; n > 0; n -= count, a.Next(), o += count) {
@@ -170,6 +176,7 @@ void Map2(const void* const* in, uint32_t scalars, void* out, int64_t n) {
     const int64_t step_a = !(scalars & 1), step_b = !(scalars & 2);
     for (int64_t i = 0; i < n; ++i) o[i] = Op::Apply(a[i * step_a], b[i * step_b]);
   } else {
+    scalars |= AllScalars(n);
     constexpr int count = kStep<A>;
     Operand<A, count> a(in[0], scalars & 1);
     Operand<B, count> b(in[1], scalars & 2);
@@ -190,6 +197,7 @@ void Map2(const void* const* in, uint32_t scalars, void* out, int64_t n) {
 template <typename Op, typename R, typename A, typename B, typename C>
 void Map3(const void* const* in, uint32_t scalars, void* out, int64_t n) {
   R* o = static_cast<R*>(out);
+  scalars |= AllScalars(n);
   constexpr int count = kStep<C>;
   Operand<A, count> a(in[0], scalars & 1);
   Operand<B, count> b(in[1], scalars & 2);

@@ -75,12 +75,13 @@ struct ShiftRightLogical {
 
 }  // namespace step
 
-// A vector, or its first `n` elements and zeros.
+// A vector, or its first `n` elements.
 template <bool whole, typename E>
 PJRT_KERNEL_INLINE Vector<E> LoadSome(const E* p, int64_t n) {
   if constexpr (whole) {
     return Load(p);
   } else {
+    if (n == 1) return Splat(*p);  // the other lanes do not matter; see AllScalars
     Vector<E> v{};
     for (int64_t i = 0; i < n; ++i) v[i] = p[i];
     return v;

@@ -107,9 +107,20 @@ constexpr ElementwiseFn ConvertFn() {
     } else {
       return Via<F, decltype(R::re), R>();
     }
+  } else if constexpr (kIsInteger<F> && sizeof(F) <= 2 && (sizeof(R) == 8 || kIsFloat<R>)) {
+    // To a wide type by way of one that holds the values; bytes to f32 at once: images and masks.
+    if constexpr (sizeof(F) == 1 && !kIsSigned<F> && kSame<R, float>) {
+      return &Map1<To<R>, R, F>;
+    } else {
+      return Via<F, int32_t, R>();
+    }
+  } else if constexpr (kSame<F, double> && kIsInteger<R> && sizeof(R) <= 2) {
+    return &Compose<&Map1<NarrowToOdd, float, double>, ConvertFn<float, R>(), sizeof(F), sizeof(R)>;
   } else if constexpr (kIsInteger<F> && kIsInteger<R>) {
     // The sign of the source matters only when there are bits to fill, that of the result never.
-    if constexpr (sizeof(R) > sizeof(F)) {
+    if constexpr (sizeof(F) == 8 && sizeof(R) <= 2) {
+      return Via<F, uint32_t, R>();
+    } else if constexpr (sizeof(R) > sizeof(F)) {
       return &Map1<To<Unsigned<R>>, Unsigned<R>, F>;
     } else {
       return &Map1<To<Unsigned<R>>, Unsigned<R>, Unsigned<F>>;

@@ -69,11 +69,68 @@ template <typename Op, typename T>
 inline constexpr bool kServedHere =
     Op::template kVector<decltype(Canonical<Op, T>())> == kVectorKernels;
 
+// The operation with its operands in the other order: x < y is y > x.
+template <typename Op>
+struct Mirror {
+  using Type = void;
+};
+template <>
+struct Mirror<op::CompareLt> {
+  using Type = op::CompareGt;
+};
+template <>
+struct Mirror<op::CompareLe> {
+  using Type = op::CompareGe;
+};
+template <>
+struct Mirror<op::CompareTotalLt> {
+  using Type = op::CompareTotalGt;
+};
+template <>
+struct Mirror<op::CompareTotalLe> {
+  using Type = op::CompareTotalGe;
+};
+template <ElementwiseFn kernel>
+void Mirrored(const void* const* in, uint32_t scalars, void* out, int64_t n) {
+  const void* const mirrored[] = {in[1], in[0]};
+  kernel(mirrored, (scalars & 1) << 1 | ((scalars >> 1) & 1), out, n);
+}
+
+// The smaller of `high` and the larger of `low` and x, block by block on the stack.
+PJRT_KERNEL_NOINLINE inline void ClampBlocks(ElementwiseFn maximum, ElementwiseFn minimum,
+                                             int64_t bytes, const void* const* in, uint32_t scalars,
+                                             void* out, int64_t n) {
+  constexpr int64_t kBlock = 256;
+  alignas(64) char middle[kBlock * 8];
+  for (int64_t at = 0; at < n; at += kBlock) {
+    const int64_t count = n - at < kBlock ? n - at : kBlock;
+    const char* from[3];
+    for (int j = 0; j < 3; ++j)
+      from[j] = static_cast<const char*>(in[j]) + ((scalars >> j) & 1 ? 0 : at * bytes);
+    const void* low[] = {from[0], from[1]};
+    maximum(low, scalars & 3, middle, count);
+    const void* high[] = {middle, from[2]};
+    minimum(high, (scalars >> 2) << 1, static_cast<char*>(out) + at * bytes, count);
+  }
+}
+template <ElementwiseFn maximum, ElementwiseFn minimum, int bytes>
+void ClampBy(const void* const* in, uint32_t scalars, void* out, int64_t n) {
+  ClampBlocks(maximum, minimum, bytes, in, scalars, out, n);
+}
+
 template <typename Op, typename T, int arity>
 constexpr ElementwiseFn Direct() {
   using C = decltype(Canonical<Op, T>());
   if constexpr (!kServedHere<Op, T>) {
     return nullptr;
+  } else if constexpr (!kSame<typename Mirror<Op>::Type, void>) {
+    return &Mirrored<Direct<typename Mirror<Op>::Type, T, 2>()>;
+  } else if constexpr (kSame<Op, op::CompareTotalEq>) {
+    return Direct<op::CompareEq, Unsigned<T>, 2>();  // equal in the total order: the same bits
+  } else if constexpr (kSame<Op, op::CompareTotalNe>) {
+    return Direct<op::CompareNe, Unsigned<T>, 2>();
+  } else if constexpr (kSame<Op, op::Clamp> && !kSame<T, float>) {
+    return &ClampBy<Direct<op::Maximum, T, 2>(), Direct<op::Minimum, T, 2>(), sizeof(T)>;
   } else if constexpr (arity == 1) {
     return &Map1<Op, decltype(Op::Apply(C{})), C>;
   } else if constexpr (kSame<Op, op::Select>) {

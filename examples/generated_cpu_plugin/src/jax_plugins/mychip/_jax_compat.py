@@ -8,7 +8,7 @@ program. Nothing here imports jax before it is called.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -43,6 +43,23 @@ def let_it_fail_quietly(platform: str) -> bool:
         return False
     registration.fail_quietly = True
     return True
+
+
+def take_foreign_functions(
+    platform: str,
+    register_target: Callable[..., None],
+    register_type: Callable[..., None],
+) -> None:
+    """
+    Makes jax.ffi.register_ffi_target and register_ffi_type of the platform call the two functions.
+
+    With what programs have registered before, they are called here. A platform that has such
+    functions already keeps them.
+    """
+    from jax._src.lib import xla_client
+
+    xla_client.register_custom_call_handler(platform, register_target)
+    xla_client.register_custom_type_handler(platform, register_type)
 
 
 def requested_platforms() -> str:

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 
-from . import _jax_compat
+from . import _ffi, _jax_compat
 from ._config import DISTRIBUTION, MODULE, PLATFORM, PRIORITY, TESTED_JAX
 from ._library import find_library
 
@@ -42,8 +42,11 @@ def register() -> str:
         return "registered already"
     if PLATFORM in _jax_compat.platforms_from_environment(os.environ):
         return "left to JAX: PJRT_NAMES_AND_LIBRARY_PATHS names the platform"
-    _jax_compat.register_plugin(PLATFORM, str(find_library()), PRIORITY)
+    library = find_library()
+    _jax_compat.register_plugin(PLATFORM, str(library), PRIORITY)
     _jax_compat.let_it_fail_quietly(PLATFORM)
+    for problem in _ffi.take_foreign_functions(library):
+        _logger.warning("%s: %s", PLATFORM, problem)
     _warn_of_untested_jax()
     return "registered"
 

@@ -1,0 +1,137 @@
+#include "program/pass_legacy.h"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "program/op_table.h"
+#include "program/rewrite.h"
+
+namespace PJRT_PLUGIN_NS::program {
+namespace {
+
+// What mhlo.topk is asked for; k < 0: the op is none, or none that can be made here.
+struct TopK {
+  int64_t k = -1;
+  bool largest = true;
+};
+
+TopK ReadTopK(const Op& op) {
+  TopK asked;
+  if (op.code != OpCode::kCustomCall || op.String("call_target_name") != "mhlo.topk") return asked;
+  for (const NamedAttribute& one : op.discardable) {
+    const auto* members = one.value.As<AttributeList>();
+    if (one.name != "mhlo.attributes" || members == nullptr) continue;
+    for (const NamedAttribute& member : *members) {
+      if (const auto* k = member.value.As<int64_t>(); k != nullptr && member.name == "k")
+        asked.k = *k;
+      if (const auto* largest = member.value.As<bool>(); largest && member.name == "largest")
+        asked.largest = *largest;
+    }
+  }
+  const bool fits = op.operands.size() == 1 && op.results.size() == 2 &&
+                    op.operand_type(0).is_tensor() && op.operand_type(0).is_static() &&
+                    op.operand_type(0).rank() > 0 && asked.k <= op.operand_type(0).dims.back() &&
+                    op.type(0).is_tensor() && op.type(1).is_tensor();
+  if (!fits) asked.k = -1;
+  return asked;
+}
+
+class Expander {
+ public:
+  Expander(Block& block, std::shared_ptr<const Location> location)
+      : block_(block), location_(std::move(location)) {}
+
+  Op* Add(OpCode code, std::vector<Value*> operands, std::vector<Type> results,
+          AttributeList attributes) {
+    return Append(block_, code, std::move(operands), std::move(results), std::move(attributes));
+  }
+
+  // The comparator of a sort of values and positions: by value alone.
+  void AddComparator(Op& sort, bool largest) {
+    auto body = std::make_unique<Block>();
+    for (size_t i = 0; i < 2 * sort.operands.size(); ++i) {
+      Type scalar = sort.operand_type(i / 2);
+      scalar.dims.clear();
+      body->arguments.push_back(
+          std::make_unique<Value>(Value{std::move(scalar), nullptr, body.get(), i}));
+    }
+    const DType dtype = sort.operand_type(0).dtype;
+    const ComparisonType type = backend::IsFloat(dtype)       ? ComparisonType::kTotalOrder
+                                : backend::IsSignedInt(dtype) ? ComparisonType::kSigned
+                                                              : ComparisonType::kUnsigned;
+    const auto direction = largest ? ComparisonDirection::kGt : ComparisonDirection::kLt;
+    Op* before =
+        Append(*body, OpCode::kCompare, {body->arguments[0].get(), body->arguments[1].get()},
+               {Type::Tensor(DType::kPred, {})},
+               {{"compare_type", {int64_t(type)}}, {"comparison_direction", {int64_t(direction)}}});
+    Append(*body, OpCode::kReturn, {before->result()}, {}, {});
+    sort.regions.push_back(std::move(body));
+  }
+
+ private:
+  Op* Append(Block& block, OpCode code, std::vector<Value*> operands, std::vector<Type> results,
+             AttributeList attributes) {
+    auto op = std::make_unique<Op>();
+    op->code = code;
+    op->operands = std::move(operands);
+    op->attributes = std::move(attributes);
+    op->location = location_;
+    for (size_t i = 0; i < results.size(); ++i)
+      op->results.push_back(
+          std::make_unique<Value>(Value{std::move(results[i]), op.get(), nullptr, i}));
+    block.ops.push_back(std::move(op));
+    return block.ops.back().get();
+  }
+
+  Block& block_;
+  std::shared_ptr<const Location> location_;
+};
+
+// Appends to `block` what gives the results of `op`.
+void ExpandTopK(const Op& op, const TopK& asked, Block& block, Replacements& replacements) {
+  const Type& values = op.operand_type(0);
+  const Type positions = Type::Tensor(op.type(1).dtype, values.dims);
+  const int64_t last = values.rank() - 1;
+  Expander expander(block, op.location);
+  Op* iota = expander.Add(OpCode::kIota, {}, {positions}, {{"iota_dimension", {last}}});
+  Op* sort = expander.Add(OpCode::kSort, {op.operands[0], iota->result()}, {values, positions},
+                          {{"dimension", {last}}, {"is_stable", {true}}});
+  expander.AddComparator(*sort, asked.largest);
+  Ints limits = values.dims;
+  limits.back() = asked.k;
+  for (size_t i = 0; i < 2; ++i) {
+    Op* first = expander.Add(OpCode::kSlice, {sort->result(i)}, {op.type(i)},
+                             {{"limit_indices", {limits}},
+                              {"start_indices", {Ints(limits.size(), 0)}},
+                              {"strides", {Ints(limits.size(), 1)}}});
+    replacements.Replace(op.result(i), first->result());
+  }
+}
+
+void ExpandIn(Block& block, Replacements& replacements, std::vector<std::unique_ptr<Op>>& dead) {
+  std::vector<std::unique_ptr<Op>> ops = std::exchange(block.ops, {});
+  block.ops.reserve(ops.size());
+  for (auto& op : ops) {
+    replacements.UpdateOperands(*op);
+    for (const auto& region : op->regions) ExpandIn(*region, replacements, dead);
+    if (const TopK asked = ReadTopK(*op); asked.k >= 0) {
+      ExpandTopK(*op, asked, block, replacements);
+      dead.push_back(std::move(op));
+    } else {
+      block.ops.push_back(std::move(op));
+    }
+  }
+}
+
+}  // namespace
+
+void LegacyPass(Module& module) {
+  Replacements replacements;
+  std::vector<std::unique_ptr<Op>> dead;  // kept so that no new value gets the address of an old
+  for (const auto& function : module.functions) ExpandIn(function->body, replacements, dead);
+}
+
+}  // namespace PJRT_PLUGIN_NS::program

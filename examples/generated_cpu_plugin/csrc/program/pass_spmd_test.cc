@@ -1,0 +1,93 @@
+#include "program/pass_spmd.h"
+
+#include <string>
+
+#include "program/legacy_programs.h"
+#include "program/passes.h"
+#include "program/read.h"
+#include "program/verify.h"
+#include "testing/test.h"
+
+namespace PJRT_PLUGIN_NS::program {
+namespace {
+
+std::unique_ptr<Module> Read(std::string_view text) {
+  auto module = ReadProgram(text);
+  if (module.ok()) return std::move(*module);
+  testing::Fail(__FILE__, __LINE__, std::string(module.status().message()));
+  return std::make_unique<Module>();
+}
+
+// The names of main's ops in order, targets for custom calls.
+std::string Names(const Module& module) {
+  std::string names;
+  for (const auto& op : module.main()->body.ops) {
+    names += names.empty() ? "" : " ";
+    names += op->code == OpCode::kCustomCall ? op->String("call_target_name")
+                                             : std::string(OpName(op->code));
+  }
+  return names;
+}
+
+TEST(SpmdPass, EveryPartitionerComesToOneForm) {
+  for (std::string_view text : {kForShardy, kForEarlyShardy, kForGspmd}) {
+    auto module = Read(text);
+    EXPECT_EQ(std::string(RunPasses(*module).message()), "");
+    EXPECT_EQ(std::string(Verify(*module).message()), "");
+    EXPECT_EQ(Names(*module),
+              "SPMDFullToShardShape partition_id convert broadcast_in_dim add SPMDShardToFullShape "
+              "return");
+    const Function& main = *module->main();
+    const Op& first = *main.body.ops.front();
+    const Op& last = **(main.body.ops.end() - 2);
+    const AttributeList all[] = {main.argument_attributes[0], main.result_attributes[0],
+                                 first.discardable, last.discardable};
+    for (const AttributeList& attributes : all) {
+      const Sharding* sharding = FindSharding(attributes);
+      ASSERT_TRUE(sharding != nullptr);
+      EXPECT_EQ(sharding->dims[0].axes.size(), size_t{1});
+      EXPECT_EQ(sharding->dims[1].axes.size(), size_t{0});
+    }
+  }
+}
+
+TEST(SpmdPass, RefusesAShardingThatItCannotRead) {
+  std::string text(kForGspmd);
+  text.replace(text.find("{devices=[4,1]<=[4]}"), 20, "{devices=[5,1]<=[4]}");
+  auto module = Read(text);
+  const backend::Status status = RunPasses(*module);
+  EXPECT_TRUE(status.code() == backend::Code::kInvalidArgument);
+  EXPECT_CONTAINS(status.message(), "{devices=[5,1]<=[4]}");
+}
+
+// Without Shardy's attributes and operations: then also frameworks that do not know them convert
+// the text to HLO.
+TEST(SpmdPass, DroppedShardingsLeaveNothingOfShardy) {
+  auto module = Read(kForShardy);
+  EXPECT_TRUE(RunPasses(*module).ok());
+  EXPECT_CONTAINS(ToString(*module), "sdy.");
+  DropShardings(*module);
+  EXPECT_EQ(ToString(*module).find("sdy."), std::string::npos);
+  EXPECT_TRUE(ReadProgram(ToString(*module)).ok());
+}
+
+TEST(LegacyPass, TopKIsASort) {
+  auto module = Read(kTopK);
+  EXPECT_TRUE(RunPasses(*module).ok());
+  EXPECT_EQ(std::string(Verify(*module).message()), "");
+  EXPECT_EQ(Names(*module), "iota sort slice slice return");
+}
+
+// More than there are, or of a scalar: not made, so that the backend refuses it by name.
+TEST(LegacyPass, LeavesATopKThatMakesNoSense) {
+  std::string text(kTopK);
+  text.replace(text.find("k = 2"), 5, "k = 9");
+  auto module = Read(text);
+  EXPECT_TRUE(RunPasses(*module).ok());
+  EXPECT_EQ(Names(*module), "mhlo.topk return");
+}
+
+}  // namespace
+}  // namespace PJRT_PLUGIN_NS::program
+
+TEST_MAIN()
