@@ -29,6 +29,26 @@ _STEERING = (
     "GIT_PREFIX",
 )
 
+# Users' settings that would change what is read here, or run something.
+_PLAIN = tuple(
+    word
+    for setting in (
+        "color.ui=false",
+        "color.grep=false",
+        "column.ui=never",
+        "grep.patternType=default",
+        f"core.hooksPath={os.devnull}",
+        "safe.bareRepository=all",
+    )
+    for word in ("-c", setting)
+)
+BYTE_FOR_BYTE = (
+    *("-c", "core.autocrlf=false"),
+    *("-c", "core.eol=lf"),
+    *("-c", "core.safecrlf=false"),
+    *("-c", f"core.attributesFile={os.devnull}"),
+)
+"""Options for commands that must not convert what they read or write as the user's settings say."""
 
 _STATUS = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal")
 
@@ -54,14 +74,14 @@ def run(
     env: Mapping[str, str] | None = None,
     accept: tuple[int, ...] = (0,),
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a folder, whatever repository the environment points to.
+    """Run git in a folder, whatever repository the environment points to, and without hooks.
 
     Raises:
         GitError: its exit status is none of `accept`.
     """
     inherited = {name: value for name, value in os.environ.items() if name not in _STEERING}
     done = subprocess.run(
-        ["git", *arguments],
+        ["git", *_PLAIN, *arguments],
         cwd=folder,
         input=stdin,
         stdin=subprocess.DEVNULL if stdin is None else None,

@@ -101,7 +101,8 @@ class History:
         Raises:
             UsageError: they are no template.
         """
-        archive = _git.run(self.clone, "archive", "--format=tar", commit).stdout
+        asked = (*_git.BYTE_FOR_BYTE, "archive", "--format=tar", commit)
+        archive = _git.run(self.clone, *asked).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(folder, filter="data")
         for needed in ("copier.yml", "pjrt_scaffold/registry/abi.json"):

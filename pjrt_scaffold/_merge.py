@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pjrt_scaffold import _git
 from pjrt_scaffold.errors import MissingError, UsageError
@@ -25,7 +26,6 @@ Tree = dict[str, str]
 
 _BASE, _OURS, _THEIRS = 1, 2, 3
 _ENV = {**_git.SOMEBODY, "GIT_LFS_SKIP_SMUDGE": "1"}
-_QUIET = ("-c", f"core.hooksPath={os.devnull}", "-c", "advice.detachedHead=false")
 
 
 @dataclass(frozen=True, order=True)
@@ -65,31 +65,44 @@ class Merge:
         """
         root, made = self._scratch.project, self._scratch.folder
         for path in self.added:
-            if (root / path).exists():
+            if (there := self._in_the_way(path)) is not None:
                 raise UsageError(
-                    f"{path} is in the way: the template brings a file of that name.",
+                    f"{there} is in the way: the template brings {path}.",
                     "Git ignores yours, so it could not be brought back.",
                     "Move it away and update again.",
                 )
         done: list[str] = []
         try:
-            for path in (*self.written, *self.removed):
+            for path in self.removed:  # first: a folder may come where a file was
                 done.append(path)
-                if path in self.removed:
-                    _remove(root, path)
-                else:
-                    (root / path).parent.mkdir(parents=True, exist_ok=True)
-                    (root / path).unlink(missing_ok=True)
-                    shutil.copy(made / path, root / path, follow_symlinks=False)
+                _remove(root, path)
+            for path in self.written:
+                done.append(path)
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).unlink(missing_ok=True)
+                shutil.copy(made / path, root / path, follow_symlinks=False)
             self._record_unmerged()
         except BaseException as error:
-            self._restore(done)
+            with _undisturbed():
+                self._restore(done)
             if isinstance(error, OSError):
                 raise MissingError(
                     f"{error.filename or root} could not be written: {error.strerror or error}.",
                     "The repository is as it was before.",
                 ) from error
             raise
+
+    def _in_the_way(self, path: str) -> str | None:
+        """What is there though no commit holds it, and would be written over or through."""
+        root = self._scratch.project
+        for part in (path, *(str(folder) for folder in PurePosixPath(path).parents)):
+            there = root / part
+            goes = part in self.removed or any(p.startswith(f"{part}/") for p in self.removed)
+            if part == "." or goes or not os.path.lexists(there):
+                continue
+            if part == path or there.is_symlink() or not there.is_dir():
+                return part
+        return None
 
     def _record_unmerged(self) -> None:
         """Give the project's index the stages of each conflict, as `git merge` would."""
@@ -111,10 +124,11 @@ class Merge:
         if self._stages:
             _git.run(root, "reset", "--quiet", "--", *self._stages)
         for path in paths:
-            if path in self.added:
+            if path in self.added and _is_inside(root, path):
                 _remove(root, path)
-            else:
-                _git.run(root, *_QUIET, "checkout", "--quiet", "HEAD", "--", path)
+        for path in paths:
+            if path not in self.added:
+                _git.run(root, "checkout", "--quiet", "HEAD", "--", path)
 
 
 @dataclass(frozen=True)
@@ -141,10 +155,9 @@ class Scratch:
 
     def store(self, folder: Path) -> Tree:
         """Take every file of a folder into the repository, byte for byte."""
-        plain = ("-c", "core.autocrlf=false", "-c", "core.safecrlf=false")
         with self._index() as env:
             at = {**env, "GIT_DIR": str(self.folder / ".git"), "GIT_WORK_TREE": str(folder)}
-            _git.run(folder, *plain, "add", "--all", "--force", ".", env=at)
+            _git.run(folder, *_git.BYTE_FOR_BYTE, "add", "--all", "--force", ".", env=at)
             listing = _git.run(folder, "ls-files", "--stage", "-z", env=at)
         return {path: f"{mode} {name}" for (mode, name, _), path in _entries(listing.stdout)}
 
@@ -165,14 +178,13 @@ class Scratch:
         """
         before = self._commit(base)
         mine, template = self._commit(ours, before), self._commit(theirs, before)
-        _git.run(self.folder, *_QUIET, "checkout", "--quiet", "--detach", mine, env=_ENV)
+        _git.run(self.folder, "checkout", "--quiet", "--detach", mine, env=_ENV)
         _git.run(self.folder, "branch", "template", template)
         merging = ("merge", "--quiet", "--no-commit", "--no-ff", "--no-verify-signatures")
         # Directory renames would move what the owner added after the template's files.
         options = ("-c", "merge.directoryRenames=false", "-X", "find-renames=70%")
         _git.run(
             self.folder,
-            *_QUIET,
             *options[:2],
             *merging,
             *options[2:],
@@ -303,3 +315,20 @@ def _remove(root: Path, path: str) -> None:
         if folder == root or not folder.is_dir() or any(folder.iterdir()):
             break
         folder.rmdir()
+
+
+def _is_inside(root: Path, path: str) -> bool:
+    """Whether the folder of a file is there, and is what its path says."""
+    parent = (root / path).parent
+    return parent.is_dir() and parent.resolve() == root.resolve() / PurePosixPath(path).parent
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals that end a command wait until the end of the context."""
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

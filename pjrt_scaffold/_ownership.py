@@ -113,7 +113,9 @@ def _require_independent(repository: Scratch, ours: Tree) -> None:
     using = [
         path
         for path, value in ours.items()
-        if path.startswith(VENDOR) and b'#include "reference/' in repository.read(value)
+        if path.startswith(VENDOR)
+        and not value.startswith("160000")  # a submodule: its files are no part of this repository
+        and b'#include "reference/' in repository.read(value)
     ]
     if using:
         raise UsageError(

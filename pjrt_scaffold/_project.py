@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,10 @@ def find(start: Path) -> Project:
     top = _git.run(start, "rev-parse", "--show-toplevel", accept=(0, 128))
     for folder in (start, *start.parents):
         if (folder / _answers.FILE).is_file():
+            if top.returncode != 0 and os.path.lexists(folder / ".git"):
+                # Somebody else's, most often: git says how to allow it.
+                said = top.stderr.decode(errors="replace").strip()
+                raise UsageError(f"git refuses to work in {folder}.", said)
             if top.returncode != 0:
                 raise UsageError(
                     f"{folder} is not in a git repository.",
@@ -95,9 +100,14 @@ def find(start: Path) -> Project:
     )
 
 
-def require_clean(project: Project) -> None:
-    """Raise UsageError when the repository has changes that no commit holds, or no commit."""
-    if _git.run(project.root, "rev-parse", "--verify", "HEAD", accept=(0, 128)).returncode:
+def require_clean(project: Project) -> str:
+    """The full id of the repository's commit.
+
+    Raises:
+        UsageError: it has changes that no commit holds, no commit, or an unfinished merge.
+    """
+    head = _git.ask(project.root, "rev-parse", "--verify", "--quiet", "HEAD", accept=(0, 1, 128))
+    if not head:
         raise UsageError(
             f"{project.root} has no commit yet.",
             todo="git add . && git commit -m 'The rendered plugin'",
@@ -109,3 +119,11 @@ def require_clean(project: Project) -> None:
             "An update merges into files; what was there before must be safe.",
             "Commit them, or put them away with git stash --include-untracked.",
         )
+    merging = _git.ask(project.root, "rev-parse", "--git-path", "MERGE_HEAD")
+    if (project.root / merging).exists():
+        raise UsageError(
+            f"A merge is not finished in {project.root}.",
+            "Undoing the update would undo the merge too.",
+            "git commit, or git merge --abort",
+        )
+    return head

@@ -23,11 +23,17 @@ class Terminal:
 
     def result(self, text: str) -> None:
         """Print what the command was asked for."""
-        print(text, file=self.out)
+        encoding = self.out.encoding or "utf-8"
+        print(text.encode(encoding, "backslashreplace").decode(encoding), file=self.out)
 
     def json(self, data: Any) -> None:
         """Print the result as JSON, keys in the order given."""
-        print(json.dumps(data, indent=2, ensure_ascii=False), file=self.out)
+        text = json.dumps(data, indent=2, ensure_ascii=False)
+        try:
+            text.encode(self.out.encoding or "utf-8")
+        except UnicodeEncodeError:  # a poor locale, or a file name that is no Unicode
+            text = json.dumps(data, indent=2)
+        print(text, file=self.out)
 
     def say(self, text: str) -> None:
         """Tell a person something that is not the result."""

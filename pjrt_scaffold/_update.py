@@ -6,8 +6,11 @@ repository, with regard to whose each file is (see _ownership).
 
 from __future__ import annotations
 
+import fcntl
+import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -109,7 +112,7 @@ def update(project: Project, wish: Wish, say: Callable[[str], None]) -> Update:
     Raises:
         ScaffoldError: it cannot be done. The repository is as it was before.
     """
-    _project.require_clean(project)
+    head = _project.require_clean(project)
     location = project.location(wish.source)
     say(f"Fetching the template {location} ...")
     with (
@@ -125,7 +128,7 @@ def update(project: Project, wish: Wish, say: Callable[[str], None]) -> Update:
         _answers.rewrite(renderings.after / _answers.FILE, values)
         with _merge.scratch(project.root) as repository:
             say("Merging ...")
-            return _finish(project, repository, renderings, old, new)
+            return _finish(project, repository, head, renderings, old, new)
 
 
 def _templates(
@@ -250,6 +253,7 @@ def _render(
 def _finish(
     project: Project,
     repository: _merge.Scratch,
+    head: str,
     renderings: _Renderings,
     old: _history.Template,
     new: _history.Template,
@@ -258,7 +262,7 @@ def _finish(
         repository,
         before=repository.store(renderings.before),
         after=repository.store(renderings.after),
-        ours=repository.tree("HEAD"),
+        ours=repository.tree(head),
         is_owners=renderings.is_owners,
         backends=(renderings.old_answers.get(_BACKEND), renderings.answers.get(_BACKEND)),
     )
@@ -272,7 +276,12 @@ def _finish(
     is_newer = first < last and first in registry.minors
     comparison = compare(registry, first, last) if is_newer else None
     api = registry.at(last)
-    merge.apply()
+    with _alone(project.root):
+        if _project.require_clean(project) != head:
+            raise UsageError(
+                "Something was committed while the update ran.", todo="Run the update again."
+            )
+        merge.apply()
     known, gaps = project.answers, _gaps.find(project.root, api)
     news = comparison.notes if comparison is not None else ()
     overridden = gaps.overridden if gaps is not None else ()
@@ -286,3 +295,14 @@ def _finish(
         gaps=gaps,
         notes=tuple(_gaps.concern(news, api, overridden)),
     )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One update at a time writes; the next finds what it wrote."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import click
@@ -15,10 +16,30 @@ from pjrt_scaffold._cli.registry import registry
 from pjrt_scaffold._cli.sync import sync
 from pjrt_scaffold._cli.update import update
 from pjrt_scaffold._terminal import Terminal
-from pjrt_scaffold.errors import ScaffoldError
+from pjrt_scaffold.errors import MissingError, ScaffoldError, UsageError
+
+
+class _Group(click.Group):
+    """Tells what ends a command early as ours: click's status 1 would mean findings."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise UsageError("Interrupted.", "An unfinished update is undone.") from error
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            what = f"{error.filename}: " if error.filename else ""
+            raise MissingError(
+                f"{what}{error.strerror or error}.",
+                todo="Scratch files go to the folder that TMPDIR names: is there room, and may you "
+                "write there?",
+            ) from error
 
 
 @click.group(
+    cls=_Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 good, 1 findings, 2 wrong usage or something missing on this machine.",
 )
@@ -54,6 +75,9 @@ cli.add_command(doctor)
 def main() -> None:
     """Run the command line and exit with its status."""
     terminal = Terminal()
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) == signal.SIG_DFL:  # nohup ignores SIGHUP
+            signal.signal(ending, signal.default_int_handler)
     try:
         cli.main(prog_name="pjrt-scaffold", obj=terminal)
     except ScaffoldError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -69,16 +70,17 @@ def update(
     Exit status 1 when files are unmerged or expected_unimplemented.txt must be corrected; on status
     2 nothing was changed.
     """
-    from pjrt_scaffold import _project, _update
+    from pjrt_scaffold import _git, _project, _update
 
     terminal: Terminal = context.obj
     wish = _update.Wish(source, template, api, jaxlib, parse_answers(data))
-    done = _update.update(_project.find(Path.cwd()), wish, terminal.say)
+    project = _project.find(Path.cwd())
+    done = _update.update(project, wish, terminal.say)
     if as_json:
         terminal.json(_as_json(done))
     else:
         terminal.result("\n".join(_text(done)))
-    _tell(terminal, done)
+    _tell(terminal, done, _undo(project.root, is_whole=_git.is_checkout(project.root)))
     if done.needs_care:
         context.exit(ExitStatus.FINDINGS)
 
@@ -182,7 +184,15 @@ def _gaps_text(gaps: Gaps, api: str) -> Iterator[str]:
         yield columns([(f"  {name}", what) for name, what in wrong])
 
 
-def _tell(terminal: Terminal, u: Update) -> None:
+def _undo(root: Path, *, is_whole: bool) -> str:
+    """What takes an update back. In a part of a repository, the rest of it must not be touched."""
+    whole = "git reset --hard && git clean -fd"
+    part = "git reset -q . && git restore . && git clean -fd ."
+    commands = whole if is_whole else part
+    return commands if Path.cwd() == root else f"cd {shlex.quote(str(root))} && {commands}"
+
+
+def _tell(terminal: Terminal, u: Update, undo: str) -> None:
     if u.merge.unmerged:
         count = len(u.merge.unmerged)
         terminal.say(
@@ -192,4 +202,4 @@ def _tell(terminal: Terminal, u: Update) -> None:
     elif u.merge.written or u.merge.removed:
         terminal.say("\nLook at it with git diff, then: make test, git add --all, git commit.")
     if u.merge.written or u.merge.removed:
-        terminal.say("To undo all of it: git reset --hard && git clean -fd")
+        terminal.say(f"To undo all of it: {undo}")
