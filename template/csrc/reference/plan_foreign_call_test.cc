@@ -1,5 +1,6 @@
 // Custom calls of foreign functions: what the function is told, and whose memory it works on.
 
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -170,9 +171,10 @@ TEST(ForeignCall, ContextIsThatOfTheExecution) {
     PJRT_PLUGIN_ASSIGN_OR_RETURN(void* scratch, context.Allocate(100, 4096));
     bool ran = false;
     PJRT_PLUGIN_RETURN_IF_ERROR(context.Schedule([&] { ran = true; }));
-    const bool right = found == data.get() && uintptr_t(scratch) % 4096 == 0 && ran &&
-                       context.device() == 0 && context.Free(scratch).ok() &&
-                       !context.Free(scratch).ok() && !context.stream().ok();
+    const bool right =
+        found == data.get() && uintptr_t(scratch) % 4096 == 0 && ran && context.device() == 0 &&
+        context.Free(scratch).ok() && !context.Free(scratch).ok() && !context.stream().ok() &&
+        !context.Allocate(SIZE_MAX, 64).ok() && !context.Allocate(SIZE_MAX - 4096, 4096).ok();
     Out(to[0])[0] = right ? float(context.run_id()) : -1.0f;
     return Status();
   });
