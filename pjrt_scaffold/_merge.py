@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -83,8 +82,7 @@ class Merge:
                 shutil.copy(made / path, root / path, follow_symlinks=False)
             self._record_unmerged()
         except BaseException as error:
-            with _undisturbed():
-                self._restore(done)
+            self._restore(done)
             if isinstance(error, OSError):
                 raise MissingError(
                     f"{error.filename or root} could not be written: {error.strerror or error}.",
@@ -321,14 +319,3 @@ def _is_inside(root: Path, path: str) -> bool:
     """Whether the folder of a file is there, and is what its path says."""
     parent = (root / path).parent
     return parent.is_dir() and parent.resolve() == root.resolve() / PurePosixPath(path).parent
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Signals that end a command wait until the end of the context."""
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

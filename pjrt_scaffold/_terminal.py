@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from pjrt_scaffold.errors import ScaffoldError
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals by which users and machines end a command."""
 
 
 @dataclass(frozen=True)
@@ -56,3 +60,8 @@ def columns(rows: Sequence[Sequence[str]], gap: str = "  ") -> str:
         gap.join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
         for row in rows
     )
+
+
+def hold_signals() -> None:
+    """Until the process ends, nothing ends it early: what is begun is finished, and told."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)

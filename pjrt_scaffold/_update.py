@@ -101,13 +101,19 @@ class Update:
         return bool(self.merge.unmerged) or (self.gaps is not None and self.gaps.fail_tests)
 
 
-def update(project: Project, wish: Wish, say: Callable[[str], None]) -> Update:
+def update(
+    project: Project,
+    wish: Wish,
+    say: Callable[[str], None],
+    hold: Callable[[], None] = lambda: None,
+) -> Update:
     """Update a repository in place.
 
     Args:
         project: the repository; it must have no uncommitted changes.
         wish: what is to change.
         say: told what is going on, a line at a time.
+        hold: called before the first file is written; from then on nothing should interrupt.
 
     Raises:
         ScaffoldError: it cannot be done. The repository is as it was before.
@@ -128,7 +134,7 @@ def update(project: Project, wish: Wish, say: Callable[[str], None]) -> Update:
         _answers.rewrite(renderings.after / _answers.FILE, values)
         with _merge.scratch(project.root) as repository:
             say("Merging ...")
-            return _finish(project, repository, head, renderings, old, new)
+            return _finish(project, repository, head, renderings, old, new, hold)
 
 
 def _templates(
@@ -257,6 +263,7 @@ def _finish(
     renderings: _Renderings,
     old: _history.Template,
     new: _history.Template,
+    hold: Callable[[], None],
 ) -> Update:
     sides = _ownership.settle(
         repository,
@@ -281,6 +288,7 @@ def _finish(
             raise UsageError(
                 "Something was committed while the update ran.", todo="Run the update again."
             )
+        hold()
         merge.apply()
     known, gaps = project.answers, _gaps.find(project.root, api)
     news = comparison.notes if comparison is not None else ()

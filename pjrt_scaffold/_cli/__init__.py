@@ -15,7 +15,7 @@ from pjrt_scaffold._cli.new import new
 from pjrt_scaffold._cli.registry import registry
 from pjrt_scaffold._cli.sync import sync
 from pjrt_scaffold._cli.update import update
-from pjrt_scaffold._terminal import Terminal
+from pjrt_scaffold._terminal import ENDING, Terminal, hold_signals
 from pjrt_scaffold.errors import MissingError, ScaffoldError, UsageError
 
 
@@ -26,7 +26,7 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise UsageError("Interrupted.", "An unfinished update is undone.") from error
+            raise UsageError("Interrupted.") from error
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -72,12 +72,18 @@ cli.add_command(registry)
 cli.add_command(doctor)
 
 
+def _interrupt(*_: object) -> None:
+    """End the command; nothing disturbs it while it cleans up."""
+    hold_signals()
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run the command line and exit with its status."""
     terminal = Terminal()
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(ending) == signal.SIG_DFL:  # nohup ignores SIGHUP
-            signal.signal(ending, signal.default_int_handler)
+    for ending in ENDING:
+        if signal.getsignal(ending) != signal.SIG_IGN:  # nohup ignores SIGHUP
+            signal.signal(ending, _interrupt)
     try:
         cli.main(prog_name="pjrt-scaffold", obj=terminal)
     except ScaffoldError as error:

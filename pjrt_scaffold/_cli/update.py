@@ -12,7 +12,7 @@ import click
 
 from pjrt_scaffold._cli.diff import notes_text, stub_text, to_json
 from pjrt_scaffold._cli.new import parse_answers
-from pjrt_scaffold._terminal import Terminal, columns
+from pjrt_scaffold._terminal import Terminal, columns, hold_signals
 from pjrt_scaffold.errors import ExitStatus
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def update(
     terminal: Terminal = context.obj
     wish = _update.Wish(source, template, api, jaxlib, parse_answers(data))
     project = _project.find(Path.cwd())
-    done = _update.update(project, wish, terminal.say)
+    done = _update.update(project, wish, terminal.say, hold=hold_signals)
     if as_json:
         terminal.json(_as_json(done))
     else:
