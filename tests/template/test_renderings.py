@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.rendering import ROOT, Answers, Renderer, files
+from tests.support.rendering import ROOT, Answers, Renderer, files, git
 from tests.template.matrix import MATRIX, params
 
 BIN = Path(sys.executable).parent
@@ -60,6 +61,17 @@ def test_no_template_residue(tree: Path) -> None:
             if RESIDUE.search(line) and not _speaks_of_copier(name, line)
         ]
     assert found == []
+
+
+def test_git_leaves_generated_files_alone(render: Renderer, tmp_path: Path) -> None:
+    """Hashes of generated files hold in every checkout, also where git converts line ends."""
+    shutil.copy(render() / ".gitattributes", tmp_path)
+    git(tmp_path, "init", "--quiet")
+    asked = git(tmp_path, "check-attr", "text", "csrc/generated/table.h", "csrc/plugin/layer.h")
+    assert asked.splitlines() == [
+        "csrc/generated/table.h: text: unset",
+        "csrc/plugin/layer.h: text: unspecified",
+    ]
 
 
 def _speaks_of_copier(name: str, line: str) -> bool:
