@@ -53,6 +53,10 @@ Status AliasFulfillment::Fulfill(Buffer* real, const char* function) const {
   const Block source = from.block;
   if (source != nullptr) {  // else `ready` says why there are no contents
     const Block target = block->Give(std::move(from));
+    if (target == source) {  // it would wait for itself
+      return InvalidArgument(std::string(function) +
+                             ": the buffer is the alias itself; give another one");
+    }
     const size_t bytes = shape.byte_size();
     if (target != nullptr && bytes != 0) {
       ready = real->device->impl->stream().Copy({source, 0, bytes}, {target, 0, bytes},

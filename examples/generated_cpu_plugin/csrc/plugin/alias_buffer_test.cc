@@ -1,5 +1,6 @@
 // Alias buffers: passed on before it is known which buffer they are.
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <utility>
@@ -267,6 +268,39 @@ TEST(AliasBuffer, MayBeNeededWhileItIsFulfilled) {
     DestroyBuffer(alias.buffer);
   }
   EXPECT_EQ(Fake::LiveBlocks(), 0);
+}
+
+// However the two meet, the failure is the outputs' and never the execution's own.
+TEST(AliasBuffer, MayFailWhileItIsRunOn) {
+  Fake::Reset();
+  TestClient client;
+  PJRT_LoadedExecutable* inc = client.Compile("inc");
+  for (int round = 0; round < 500; ++round) {
+    Alias alias = CreateAlias(client, client.memory(0, "device"));
+    std::atomic<bool> go = false;
+    std::thread failer([&] {
+      while (!go) {
+      }
+      EXPECT_EQ(alias.Fulfill(nullptr, PJRT_Error_Code_UNAVAILABLE, "no such array"), "");
+    });
+    go = true;
+    Run run = Execute(inc, {{alias.buffer}});
+    EXPECT_EQ(run.error, "");
+    EXPECT_EQ(ReadyText(run.outputs[0][0]), "14: no such array");
+    failer.join();
+    Destroy(run);
+    DestroyBuffer(alias.buffer);
+  }
+  DestroyLoaded(inc);
+}
+
+TEST(AliasBuffer, CannotBeItself) {
+  Fake::Reset();
+  TestClient client;
+  Alias alias = CreateAlias(client, client.memory(0, "device"));
+  PJRT_Buffer* buffer = alias.buffer;
+  EXPECT_CONTAINS(alias.Fulfill(buffer), "the alias itself");
+  DestroyBuffer(buffer);
 }
 
 TEST(AliasBuffer, AnyOrderOfDestruction) {

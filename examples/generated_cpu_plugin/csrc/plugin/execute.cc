@@ -97,11 +97,8 @@ class Inputs {
   Status AddOne(Buffer* buffer, size_t i) {
     if (!buffer->ready.IsReady()) {
       after_.push_back(buffer->ready);
-    } else if (Status status = buffer->ready.status(); !status.ok()) {
-      if (buffer->IsDeleted()) return Refuse(i, buffer->DeletedError(kFunction));
-      if (poison_.ok()) poison_ = std::move(status);
-      arguments_.push_back({});
-      return Status();
+    } else if (!buffer->ready.status().ok()) {
+      return AddFailed(buffer, i);
     }
     Buffer::Donation donation;
     if (MayDonate(i) && buffer->Donate(&donation)) {
@@ -113,9 +110,21 @@ class Inputs {
       return Status();
     }
     Result<Buffer::Use> use = buffer->Read(kFunction);
-    if (!use.ok()) return Refuse(i, use.status());
+    if (!use.ok()) {
+      // An alias may have failed since the look at it above.
+      const bool failed = buffer->ready.IsReady() && !buffer->ready.status().ok();
+      return failed ? AddFailed(buffer, i) : Refuse(i, use.status());
+    }
     arguments_.push_back({use->TakeBlock(), false});
     uses_.push_back(*std::move(use));
+    return Status();
+  }
+
+  // Of a buffer whose `ready` has failed.
+  Status AddFailed(Buffer* buffer, size_t i) {
+    if (buffer->IsDeleted()) return Refuse(i, buffer->DeletedError(kFunction));
+    if (poison_.ok()) poison_ = buffer->ready.status();
+    arguments_.push_back({});
     return Status();
   }
 

@@ -8,7 +8,7 @@ namespace PJRT_PLUGIN_NS::plugin {
 
 ExecuteUserData::~ExecuteUserData() {
   for (auto& [type, datum] : data_) {
-    if (datum.deleter != nullptr) datum.deleter(datum.data);
+    if (datum.deleter != nullptr) DeleteForeign(datum.deleter, datum.data);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -408,6 +409,22 @@ TEST(Ffi, TypesHaveOneNumberEach) {
   EXPECT_EQ(TextOf(RegisterFfiType("own", &own, nullptr)), "");
   EXPECT_EQ(TextOf(RegisterFfiType("own", &own, nullptr)), "");
   EXPECT_TRUE(Has(TextOf(RegisterFfiType("own", &first, nullptr)), "6: the FFI type own"));
+  EXPECT_TRUE(Has(TextOf(RegisterFfiType("other", &own, nullptr)), "another type's"));
+}
+
+TEST(Ffi, DeletersMayThrow) {
+  const FfiDeleter deleter = [](void* count) {
+    ++*static_cast<int*>(count);
+    throw std::runtime_error("a deleter");
+  };
+  int deleted = 0;
+  {
+    ExecuteUserData data;
+    EXPECT_TRUE(data.Add(1, &deleted, deleter).ok());
+    FfiState state;
+    EXPECT_TRUE(state.Set(1, deleter, &deleted).ok());
+  }
+  EXPECT_EQ(deleted, 2);
 }
 
 // The extension of that type; null when it is not in the chain.

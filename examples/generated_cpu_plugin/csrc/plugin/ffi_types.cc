@@ -13,7 +13,8 @@ struct FfiTypes {
   std::mutex mutex;
   std::map<std::string, int64_t, std::less<>> numbers;
   std::map<int64_t, FfiDeleter> deleters;
-  int64_t last = 0;
+  // Libraries bring along the numbers that other runtimes gave them, counted from 1.
+  int64_t last = int64_t{1} << 32;
 };
 
 // Never destroyed: handlers in other libraries may outlive this one's static objects.
@@ -35,6 +36,11 @@ Status RegisterFfiType(std::string_view name, int64_t* id, FfiDeleter deleter) {
                       std::to_string(known->second) + "; it cannot have " +
                       (*id == 0 ? "a new one" : "id " + std::to_string(*id)) + " too");
   }
+  if (types.deleters.contains(*id)) {
+    return Status(Code::kAlreadyExists, "the FFI type " + std::string(name) +
+                                            " cannot have the id " + std::to_string(*id) +
+                                            ", which is another type's; register it with id 0");
+  }
   if (*id == 0) {
     do ++types.last;
     while (types.deleters.contains(types.last));
@@ -54,8 +60,15 @@ Result<FfiDeleter> FindFfiDeleter(int64_t id) {
                   "; register it before the handlers that use it");
 }
 
+void DeleteForeign(FfiDeleter deleter, void* object) noexcept {
+  try {
+    deleter(object);
+  } catch (...) {  // the library's own code; there is nobody to tell
+  }
+}
+
 FfiState::~FfiState() {
-  if (data_ != nullptr) deleter_(data_);
+  if (data_ != nullptr) DeleteForeign(deleter_, data_);
 }
 
 Status FfiState::Set(int64_t type, FfiDeleter deleter, void* data) {

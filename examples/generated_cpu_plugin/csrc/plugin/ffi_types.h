@@ -15,10 +15,14 @@ namespace PJRT_PLUGIN_NS::plugin {
 using FfiDeleter = void (*)(void* object);
 
 // Gives the type the number `*id`, or, when that is 0, a free one, which is then in `*id`. Doing so
-// again with the same number is fine; ALREADY_EXISTS for a name that has another number.
+// again with the same number is fine; ALREADY_EXISTS for a name that has another number, and for a
+// number that has another name: its objects would go to the other's deleter.
 Status RegisterFfiType(std::string_view name, int64_t* id, FfiDeleter deleter);
 // Null for a type whose data nobody deletes. NOT_FOUND.
 Result<FfiDeleter> FindFfiDeleter(int64_t id);
+
+// Deletes data whose deleter may throw.
+void DeleteForeign(FfiDeleter deleter, void* object) noexcept;
 
 // What a handler keeps from one stage for the later ones.
 class FfiState {

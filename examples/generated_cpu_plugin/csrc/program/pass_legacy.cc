@@ -18,6 +18,20 @@ struct TopK {
   bool largest = true;
 };
 
+// Whether the types are those of the first `k` of a tensor of real numbers and of their positions.
+bool GivesTopK(const Op& op, int64_t k) {
+  if (op.operands.size() != 1 || op.results.size() != 2) return false;
+  const Type& in = op.operand_type(0);
+  if (!in.is_tensor() || !in.is_static() || in.rank() == 0 || backend::IsComplex(in.dtype) ||
+      k < 0 || k > in.dims.back())
+    return false;
+  Ints first = in.dims;
+  first.back() = k;
+  const Type& positions = op.type(1);
+  return op.type(0) == Type::Tensor(in.dtype, first) &&
+         positions == Type::Tensor(positions.dtype, first) && backend::IsInt(positions.dtype);
+}
+
 TopK ReadTopK(const Op& op) {
   TopK asked;
   if (op.code != OpCode::kCustomCall || op.String("call_target_name") != "mhlo.topk") return asked;
@@ -31,11 +45,7 @@ TopK ReadTopK(const Op& op) {
         asked.largest = *largest;
     }
   }
-  const bool fits = op.operands.size() == 1 && op.results.size() == 2 &&
-                    op.operand_type(0).is_tensor() && op.operand_type(0).is_static() &&
-                    op.operand_type(0).rank() > 0 && asked.k <= op.operand_type(0).dims.back() &&
-                    op.type(0).is_tensor() && op.type(1).is_tensor();
-  if (!fits) asked.k = -1;
+  if (!GivesTopK(op, asked.k)) asked.k = -1;
   return asked;
 }
 

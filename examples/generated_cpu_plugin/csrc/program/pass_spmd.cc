@@ -77,6 +77,10 @@ bool Calls(const Op& op, std::string_view target) {
 bool CallsWithOne(const Op& op, std::string_view target) {
   return Calls(op, target) && op.operands.size() == 1;
 }
+// A custom call may have any types; one that gives its operand on has the same before and after.
+bool PassesOn(const Op& op, std::string_view target) {
+  return CallsWithOne(op, target) && op.operand_type(0) == op.type();
+}
 
 // Of the sharding of a manual computation the part that it splits by hand.
 Sharding ManualPart(Sharding sharding, const std::vector<Attribute>& manual_axes) {
@@ -122,17 +126,18 @@ class Flattener {
 
  private:
   Status Visit(std::unique_ptr<Op> op, Block& block) {
-    if (CallsWithOne(*op, "Sharding")) {
+    if (op->code == OpCode::kCall) PJRT_PLUGIN_RETURN_IF_ERROR(EnterAtCall(*op, block));
+    PJRT_PLUGIN_RETURN_IF_ERROR(CheckOperands(*op));
+    if (PassesOn(*op, "Sharding")) {
       // Where its value becomes one device's, this says how the whole is split.
       if (const std::string* text = FindGspmd(op->discardable)) said_[op->result()] = *text;
       return Forward(std::move(op));
     }
     if (op->code == OpCode::kSdyShardingConstraint) return Forward(std::move(op));
     if (op->code == OpCode::kSdyManualComputation) return Open(std::move(op), block);
-    if (CallsWithOne(*op, "xla.sdy.FuncResultSharding")) return Forward(std::move(op));
+    if (PassesOn(*op, "xla.sdy.FuncResultSharding")) return Forward(std::move(op));
     if (Calls(*op, "xla.sdy.GlobalToLocalShape")) return Enter(std::move(op));
     if (Calls(*op, "xla.sdy.LocalToGlobalShape")) return Leave(std::move(op), block);
-    if (op->code == OpCode::kCall) PJRT_PLUGIN_RETURN_IF_ERROR(EnterAtCall(*op, block));
     if (CallsWithOne(*op, kFullToShard) || CallsWithOne(*op, kShardToFull)) {
       if (auto said = said_.find(op->operands[0]);
           CallsWithOne(*op, kFullToShard) && said != said_.end())
@@ -174,6 +179,7 @@ class Flattener {
     }
     for (auto& inner : body.ops)
       if (inner != body.ops.back()) PJRT_PLUGIN_RETURN_IF_ERROR(Visit(std::move(inner), block));
+    PJRT_PLUGIN_RETURN_IF_ERROR(CheckOperands(*body.terminator()));
     const std::vector<Value*>& returned = body.terminator()->operands;
     for (size_t i = 0; i < returned.size(); ++i) {
       replacements_.Replace(
@@ -202,6 +208,17 @@ class Flattener {
       block.ops.push_back(MakeCall(kFullToShard, whole, operand->type, std::move(sharding), call));
       operand = block.ops.back()->result();
     }
+    return {};
+  }
+
+  // The parts themselves are never made, so only the call that they are for may take them.
+  Status CheckOperands(const Op& op) const {
+    if (entered_.empty()) return {};
+    for (Value* operand : op.operands)
+      if (entered_.contains(replacements_.Of(operand)))
+        return backend::InvalidArgument("the op " + Signature(op) +
+                                        " takes a result of the custom call "
+                                        "xla.sdy.GlobalToLocalShape; only a call may");
     return {};
   }
 

@@ -60,6 +60,40 @@ TEST(SpmdPass, RefusesAShardingThatItCannotRead) {
   EXPECT_CONTAINS(status.message(), "{devices=[5,1]<=[4]}");
 }
 
+// The text with one word in another's place.
+std::string With(std::string_view program, std::string_view from, std::string_view to) {
+  std::string text(program);
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+// A custom call says of its types what it likes: what only gives its operand on may not change it.
+TEST(SpmdPass, LeavesACallThatDoesNotGiveItsOperandOn) {
+  for (std::string_view target : {"Sharding", "xla.sdy.FuncResultSharding"}) {
+    std::string text = With(kTopK, "mhlo.topk", target);
+    text = With(text, "%1:2", "%1");
+    text = With(text, "-> (tensor<2x2xf32>, tensor<2x2xi32>)\n    \"func.return\"(%1#0, %1#1)",
+                "-> tensor<2x2xf32>\n    \"func.return\"(%1)");
+    text = With(text, ": (tensor<2x2xf32>, tensor<2x2xi32>) -> ()", ": (tensor<2x2xf32>) -> ()");
+    text = With(text, "-> (tensor<2x2xf32>, tensor<2x2xi32>), sym_name",
+                "-> tensor<2x2xf32>, sym_name");
+    auto module = Read(text);
+    EXPECT_TRUE(RunPasses(*module).ok());
+    EXPECT_EQ(std::string(Verify(*module).message()), "");
+    EXPECT_EQ(Names(*module), std::string(target) + " return");
+  }
+}
+
+// Of the three parts of a manual computation the first alone makes no values.
+TEST(SpmdPass, RefusesPartsThatNoCallTakes) {
+  auto module = Read(
+      With(kForEarlyShardy, "\"func.call\"(%1) <{callee = @body}>", "\"stablehlo.negate\"(%1)"));
+  const backend::Status status = RunPasses(*module);
+  EXPECT_TRUE(status.code() == backend::Code::kInvalidArgument);
+  EXPECT_CONTAINS(status.message(), "negate");
+  EXPECT_CONTAINS(status.message(), "xla.sdy.GlobalToLocalShape");
+}
+
 // Without Shardy's attributes and operations: then also frameworks that do not know them convert
 // the text to HLO.
 TEST(SpmdPass, DroppedShardingsLeaveNothingOfShardy) {
@@ -78,13 +112,14 @@ TEST(LegacyPass, TopKIsASort) {
   EXPECT_EQ(Names(*module), "iota sort slice slice return");
 }
 
-// More than there are, or of a scalar: not made, so that the backend refuses it by name.
+// More than there are, or other than the results hold: not made, so that the backend refuses it by
+// name.
 TEST(LegacyPass, LeavesATopKThatMakesNoSense) {
-  std::string text(kTopK);
-  text.replace(text.find("k = 2"), 5, "k = 9");
-  auto module = Read(text);
-  EXPECT_TRUE(RunPasses(*module).ok());
-  EXPECT_EQ(Names(*module), "mhlo.topk return");
+  for (std::string_view k : {"k = 9", "k = 3", "k = -2"}) {
+    auto module = Read(With(kTopK, "k = 2", k));
+    EXPECT_TRUE(RunPasses(*module).ok());
+    EXPECT_EQ(Names(*module), "mhlo.topk return");
+  }
 }
 
 }  // namespace

@@ -45,6 +45,28 @@ TEST(Text, ReadsWhatMlirWrites) {
             "read");
 }
 
+// What a custom call says to its function, where 1 : i32 and 1 : i64 are two things.
+TEST(Text, KeepsTheTypesOfNumbersThatNoOpDeclares) {
+  constexpr char kConfig[] =
+      "mhlo.backend_config = {a = -3 : i32, b = 18446744073709551615 : ui64, c = 1.5 : f32, "
+      "d = 2.25 : f64, e = array<i32: 1, -2>, f = dense<[0.5, 4.0]> : tensor<2xf32>, "
+      "g = {h = true, i = 7 : ui8}}";
+  auto module = ReadProgram(std::string(R"("builtin.module"() ({
+  "func.func"() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "main"}> ({
+  ^bb0(%0: tensor<f32>):
+    %1 = "stablehlo.custom_call"(%0) <{call_target_name = "f"}> {)") +
+                            kConfig + R"(} : (tensor<f32>) -> tensor<f32>
+    "func.return"(%1) : (tensor<f32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+)");
+  EXPECT_EQ(std::string(module.status().message()), "");
+  ASSERT_TRUE(module.ok());
+  EXPECT_CONTAINS(ToString(**module), kConfig);
+  const Op& call = *(*module)->main()->body.ops[0];
+  EXPECT_TRUE(call.discardable[0].value.As<AttributeList>()->at(0).value.dtype == DType::kS32);
+}
+
 TEST(Text, SaysWhatIsWrongAndWhere) {
   EXPECT_CONTAINS(MessageOf("\"builtin.module\"() ({\n  \"func.call\"()"),
                   "malformed program text in line 2: op func.call at the top of the program");

@@ -58,13 +58,14 @@ void CheckTuple(OpCheck& check) {
 
 void CheckCustomCall(OpCheck& check) {
   const Op& op = check.op();
-  for (std::string_view name : {"operand_layouts", "result_layouts"}) {
-    const size_t count = name == "operand_layouts" ? op.operands.size() : op.results.size();
+  const auto check_layouts = [&](std::string_view name, const std::vector<Type>& types) {
     const auto& layouts = std::get<std::vector<Attribute>>(op.Find(name)->value);
-    check.Require(layouts.empty() || layouts.size() == count ||
-                      (op.results.size() == 1 && op.type().kind == TypeKind::kTuple),
-                  "there is not one layout a value");
-  }
+    const bool in_tuple = types.size() == 1 && types[0].kind == TypeKind::kTuple;
+    const size_t count = in_tuple ? types[0].elements.size() : types.size();
+    check.Require(layouts.empty() || layouts.size() == count, "there is not one layout a value");
+  };
+  check_layouts("operand_layouts", OperandTypes(op));
+  check_layouts("result_layouts", ResultTypes(op));
 }
 
 }  // namespace

@@ -231,6 +231,35 @@ TEST(Verify, RefusesTwoArgumentsDonatedToOneResult) {
   EXPECT_CONTAINS(Verify(b.module()).message(), "that an earlier argument is donated to");
 }
 
+// Two operands, or one tuple of two, want two layouts, whatever the result is.
+TEST(Verify, WantsALayoutForEachValueOfACustomCall) {
+  Type tuple;
+  tuple.kind = TypeKind::kTuple;
+  tuple.elements = {F32({2}), F32({2})};
+  const auto check = [&](size_t operand_layouts, size_t result_layouts) {
+    Builder b({F32({2}), F32({2})});
+    const auto layouts = [](size_t count) {
+      return Attribute{std::vector<Attribute>(count, Attribute{Ints{0}})};
+    };
+    b.Add(OpCode::kCustomCall, {b.argument(0), b.argument(1)}, tuple,
+          {{"api_version", {int64_t(CustomCallApiVersion::kTypedFfi)}},
+           {"backend_config", {AttributeList()}},
+           {"call_target_name", {std::string("f")}},
+           {"called_computations", {std::vector<Attribute>()}},
+           {"has_side_effect", {false}},
+           {"operand_layouts", layouts(operand_layouts)},
+           {"output_operand_aliases", {std::vector<Attribute>()}},
+           {"result_layouts", layouts(result_layouts)},
+           {"result_tilings", {std::vector<Attribute>()}}});
+    b.Return({b.argument(0)});
+    return std::string(Verify(b.module()).message());
+  };
+  EXPECT_EQ(check(0, 0), "");
+  EXPECT_EQ(check(2, 2), "");
+  EXPECT_CONTAINS(check(1, 2), "not one layout a value");
+  EXPECT_CONTAINS(check(2, 1), "not one layout a value");
+}
+
 TEST(Verify, RefusesDynamicShapes) {
   Builder b({F32({kDynamic})});
   b.Return({b.argument(0)});

@@ -21,6 +21,7 @@ using backend::OptionSpec;
 
 constexpr int64_t kMaxDevices = 64;
 constexpr int64_t kMaxTopology = 4096;  // devices to compile for only
+constexpr int kMaxDeviceId = 1 << 24;   // memories are numbered by it
 
 constexpr OptionSpec kOptions[] = {
     {.name = "num_devices",
@@ -185,12 +186,23 @@ backend::Result<std::vector<backend::DeviceInfo>> ListDevices(
     const backend::DriverOptions& options) {
   std::vector<backend::DeviceInfo> infos;
   if (options.topology.has_value() && !options.topology->devices.empty()) {
-    for (const backend::DeviceInfo& info : options.topology->devices) {
+    const std::vector<backend::DeviceInfo>& devices = options.topology->devices;
+    if (devices.size() > size_t(kMaxTopology)) {
+      return backend::InvalidArgument("the topology has " + std::to_string(devices.size()) +
+                                      " devices; this backend compiles for at most " +
+                                      std::to_string(kMaxTopology));
+    }
+    for (const backend::DeviceInfo& info : devices) {
+      if (info.id < 0 || info.id > kMaxDeviceId) {
+        return backend::InvalidArgument("the topology has a device with id " +
+                                        std::to_string(info.id) + "; ids are from 0 to " +
+                                        std::to_string(kMaxDeviceId));
+      }
       if (info.kind == DeviceKind()) continue;
       return backend::InvalidArgument("the topology has a device of kind '" + info.kind +
                                       "'; this backend compiles for '" + DeviceKind() + "'");
     }
-    return options.topology->devices;
+    return devices;
   }
   if (options.topology.has_value() && !options.topology->name.empty()) {
     PJRT_PLUGIN_ASSIGN_OR_RETURN(const int count, CountDevices(options.topology->name));

@@ -1,6 +1,7 @@
 #include "reference/driver.h"
 
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -102,6 +103,19 @@ TEST(Topology, DevicesComeBackAsTheyWere) {
   EXPECT_EQ((*driver)->devices()[1]->memories().size(), (*driver)->devices()[0]->memories().size());
   request.devices[0].kind = "another";
   EXPECT_CONTAINS(CreateForTopology(request).status().message(), "'another'");
+}
+
+// They come as bytes, from anywhere: no number in them may overflow another.
+TEST(Topology, RefusesDevicesThatCannotBeNumbered) {
+  auto driver = CreateForTopology({"1", {}});
+  backend::TopologyRequest request;
+  request.devices = {(*driver)->devices()[0]->info()};
+  for (int id : {std::numeric_limits<int>::max(), -1}) {
+    request.devices[0].id = id;
+    EXPECT_CONTAINS(CreateForTopology(request).status().message(), "id " + std::to_string(id));
+  }
+  request.devices.resize(5000, request.devices[0]);
+  EXPECT_CONTAINS(CreateForTopology(request).status().message(), "5000 devices");
 }
 
 TEST(Memory, ClearedStatisticsBeginAnew) {

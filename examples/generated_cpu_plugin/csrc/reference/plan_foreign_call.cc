@@ -3,6 +3,7 @@
 // of its arrays.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -169,6 +170,11 @@ class ForeignCallContext final : public backend::CallContext {
   const backend::UserData* user_data() const override { return frame_.launch->user_data.get(); }
 
   Result<void*> Allocate(size_t bytes, size_t alignment) override {
+    constexpr size_t kMost = PTRDIFF_MAX;
+    if (alignment > kMost || bytes > kMost - alignment) {
+      return Status(backend::Code::kResourceExhausted,
+                    std::to_string(bytes) + " bytes are more than memory can hold");
+    }
     PJRT_PLUGIN_ASSIGN_OR_RETURN(std::shared_ptr<backend::Allocation> block,
                                  frame_.device->memories()[0]->Allocate(bytes + alignment));
     const auto begin = reinterpret_cast<uintptr_t>(block->address());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "program/pass_spmd.h"
@@ -12,10 +13,27 @@ namespace {
 using program::AxisRef;
 using program::Mesh;
 
+constexpr int64_t kMaxPlaces = int64_t{1} << 20;
+
+// 0 when it is no number of devices.
+int64_t PlacesOf(const Mesh& mesh) {
+  int64_t places = 1;
+  for (const auto& [name, size] : mesh.axes) {
+    if (size < 1 || size > kMaxPlaces / places) return 0;
+    places *= size;
+  }
+  return places;
+}
+
+// Of an axis, or a part of one, of a mesh that has places; 0 when the mesh does not have it.
 int64_t SizeOf(const Mesh& mesh, const AxisRef& ref) {
-  if (ref.size != 0) return ref.size;
-  for (const auto& [name, size] : mesh.axes)
-    if (name == ref.name) return size;
+  for (const auto& [name, size] : mesh.axes) {
+    if (name != ref.name) continue;
+    if (ref.size == 0) return size;
+    const bool is_part = ref.size > 0 && ref.size <= size && ref.pre_size > 0 &&
+                         ref.pre_size <= size && size % (ref.pre_size * ref.size) == 0;
+    return is_part ? ref.size : 0;
+  }
   return 0;
 }
 
@@ -34,6 +52,11 @@ int64_t CoordinateOf(const Mesh& mesh, const AxisRef& ref, int64_t place) {
   return 0;
 }
 
+Status UsedTwice(const Mesh& mesh) {
+  return backend::InvalidArgument("a sharding uses an axis of the mesh @" + mesh.name +
+                                  ", or a part of one, or a device twice");
+}
+
 }  // namespace
 
 Result<std::optional<Split>> SplitOf(const program::Module& module,
@@ -49,10 +72,9 @@ Result<std::optional<Split>> SplitOf(const program::Module& module,
                                       ", which the module does not have");
     mesh = &*found;
   }
-  int64_t places = 1;
-  for (const auto& [name, size] : mesh->axes) places *= size;
   // A mesh without axes puts the whole tensor on one device; here every device has it.
   if (mesh->axes.empty()) return std::optional<Split>();
+  const int64_t places = PlacesOf(*mesh);
   if (places != partitioning.num_partitions)
     return backend::InvalidArgument("the mesh @" + mesh->name + " has " + std::to_string(places) +
                                     " places but the program runs on " +
@@ -61,32 +83,43 @@ Result<std::optional<Split>> SplitOf(const program::Module& module,
   Split split;
   split.local_dims = dims;
   split.tiles.assign(dims.size(), 1);
-  for (size_t d = 0; d < dims.size() && d < sharding.dims.size(); ++d)
-    for (const AxisRef& axis : sharding.dims[d].axes)
-      split.tiles[d] *= std::max<int64_t>(SizeOf(*mesh, axis), 1);
-  bool any = false;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    any = any || split.tiles[d] != 1;
+  const size_t num_dims = std::min(dims.size(), sharding.dims.size());
+  int64_t parts = 1;
+  for (size_t d = 0; d < num_dims; ++d) {
+    for (const AxisRef& axis : sharding.dims[d].axes) {
+      const int64_t size = SizeOf(*mesh, axis);
+      if (size == 0)
+        return backend::InvalidArgument("a sharding names the axis or part of an axis '" +
+                                        axis.name + "', which the mesh @" + mesh->name +
+                                        " does not have");
+      parts *= size;
+      if (parts > places) return UsedTwice(*mesh);
+      split.tiles[d] *= size;
+    }
     if (dims[d] % split.tiles[d] != 0)
       return backend::Unimplemented(
           "dimension " + std::to_string(d) + " of size " + std::to_string(dims[d]) +
           " is split in " + std::to_string(split.tiles[d]) + " parts: only even parts can be run");
     split.local_dims[d] = dims[d] / split.tiles[d];
   }
-  if (!any) return std::optional<Split>();
+  if (parts == 1) return std::optional<Split>();
+  std::set<Dims> held;
   for (int64_t p = 0; p < places; ++p) {
     int64_t place = p;
     for (size_t i = 0; i < mesh->device_ids.size(); ++i)
       if (mesh->device_ids[i] == p) place = int64_t(i);
+    Dims tile(dims.size(), 0);
     Dims start(dims.size(), 0);
-    for (size_t d = 0; d < dims.size() && d < sharding.dims.size(); ++d) {
-      int64_t tile = 0;
+    for (size_t d = 0; d < num_dims; ++d) {
       for (const AxisRef& axis : sharding.dims[d].axes)
-        tile = tile * std::max<int64_t>(SizeOf(*mesh, axis), 1) + CoordinateOf(*mesh, axis, place);
-      start[d] = tile * split.local_dims[d];
+        tile[d] = tile[d] * SizeOf(*mesh, axis) + CoordinateOf(*mesh, axis, place);
+      start[d] = tile[d] * split.local_dims[d];
     }
+    held.insert(std::move(tile));
     split.starts.push_back(std::move(start));
   }
+  // Then there are parts that nobody holds.
+  if (int64_t(held.size()) != parts) return UsedTwice(*mesh);
   return std::optional<Split>(std::move(split));
 }
 

@@ -58,10 +58,12 @@ inline backend::DriverOptions DefaultOptions(
 
 class Harness {
  public:
-  explicit Harness(int num_devices = 4)
+  explicit Harness(int num_devices = 4, backend::CustomCalls* custom_calls = nullptr)
       : runtime_(size_t(num_devices)),
         driver_(std::move(
-            *reference::CreateDriver(DefaultOptions({{"num_devices", int64_t{num_devices}}})))) {}
+            *reference::CreateDriver(DefaultOptions({{"num_devices", int64_t{num_devices}}})))) {
+    runtime_.custom_calls = custom_calls;
+  }
 
   backend::Driver& driver() { return *driver_; }
   backend::Device& device(size_t i = 0) { return *driver_->devices()[i]; }

@@ -236,6 +236,9 @@ template <typename Op, typename T>
 inline constexpr bool kOwnLoop =
     (kIsFloat<T> || kIsHalf<T>) &&
     (kSame<Op, op::Add> || (kSame<Op, op::Maximum> && !kSame<T, double>));
+// Counting is summing rows of s32; down its columns the fold is the faster one.
+template <typename Op, typename T>
+inline constexpr bool kOwnRows = kSame<Op, op::Add> && kSame<T, int32_t>;
 
 template <typename Op, DType t>
 constexpr void FillReduction(KernelTable& table, ReduceOp op) {
@@ -254,6 +257,7 @@ constexpr void FillReduction(KernelTable& table, ReduceOp op) {
     using By = FoldBy<Direct<Op, T, 2>(), nullptr, sizeof(T), sizeof(T)>;
     inner = &By::Inner;
     outer = &By::Outer;
+    if constexpr (kOwnRows<Op, T>) inner = &ReduceInner<Op, T, T>;
   }
 }
 template <typename Op, DTypeSet types>
