@@ -70,6 +70,9 @@ Status Translate(AttributeList& attributes, const Type& type) {
   return {};
 }
 
+// As ops have it: a list with a sharding for each result.
+Attribute OfResults(Sharding sharding) { return {std::vector<Attribute>{{std::move(sharding)}}}; }
+
 bool Calls(const Op& op, std::string_view target) {
   return op.code == OpCode::kCustomCall && op.operands.size() == op.results.size() &&
          op.String("call_target_name") == target;
@@ -110,7 +113,7 @@ std::unique_ptr<Op> MakeCall(std::string target, Value* operand, Type type, Shar
                     {"output_operand_aliases", {std::vector<Attribute>()}},
                     {"result_layouts", {std::vector<Attribute>()}},
                     {"result_tilings", {std::vector<Attribute>()}}};
-  op->discardable = {{kSdySharding, {std::move(sharding)}}};
+  op->discardable = {{kSdySharding, OfResults(std::move(sharding))}};
   op->location = origin.location;
   return op;
 }
@@ -144,6 +147,8 @@ class Flattener {
         op->discardable = {{"mhlo.sharding", {said->second}}};
       const Value* whole = CallsWithOne(*op, kFullToShard) ? op->operands[0] : op->result();
       PJRT_PLUGIN_RETURN_IF_ERROR(Translate(op->discardable, whole->type));
+      for (NamedAttribute& one : op->discardable)
+        if (const auto* sharding = one.value.As<Sharding>()) one.value = OfResults(*sharding);
     }
     replacements_.UpdateOperands(*op);
     for (const auto& region : op->regions) PJRT_PLUGIN_RETURN_IF_ERROR(Run(*region));
@@ -279,8 +284,12 @@ void DropSdy(Block& block) {
 }  // namespace
 
 const Sharding* FindSharding(const AttributeList& attributes) {
-  for (const NamedAttribute& one : attributes)
-    if (one.name == kSdySharding) return one.value.As<Sharding>();
+  for (const NamedAttribute& one : attributes) {
+    if (one.name != kSdySharding) continue;
+    const auto* each = one.value.As<std::vector<Attribute>>();
+    if (each == nullptr) return one.value.As<Sharding>();
+    return each->size() == 1 ? each->front().As<Sharding>() : nullptr;
+  }
   return nullptr;
 }
 

@@ -26,7 +26,8 @@ inline constexpr char kShardToFull[] = "SPMDShardToFullShape";
 // understood.
 backend::Status SpmdPass(Module& module);
 
-// The sharding that the op, argument or result has by its attribute sdy.sharding; null: none.
+// The sharding that the argument, result or op of one result has by its attribute sdy.sharding;
+// null: none.
 const Sharding* FindSharding(const AttributeList& attributes);
 
 // Takes away what only frameworks that know Shardy can read. Printed then, the module converts to

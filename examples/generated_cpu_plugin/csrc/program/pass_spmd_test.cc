@@ -48,6 +48,10 @@ TEST(SpmdPass, EveryPartitionerComesToOneForm) {
       EXPECT_EQ(sharding->dims[0].axes.size(), size_t{1});
       EXPECT_EQ(sharding->dims[1].axes.size(), size_t{0});
     }
+    // Shardy's verifier: an op has a list, an argument does not.
+    const std::string printed = ToString(*module);
+    EXPECT_CONTAINS(printed, "sdy.sharding = #sdy.sharding_per_value<[<");
+    EXPECT_CONTAINS(printed, "sdy.sharding = #sdy.sharding<");
   }
 }
 

@@ -468,8 +468,14 @@ std::string ToString(const Attribute& attribute) {
   if (const auto* value = attribute.As<Literal>()) return ToString(*value);
   if (const auto* value = attribute.As<AttributeList>()) return ToString(*value);
   if (const auto* value = attribute.As<Sharding>()) return "#sdy.sharding" + ShardingText(*value);
-  if (attribute.As<std::vector<Attribute>>() != nullptr)
+  if (const auto* list = attribute.As<std::vector<Attribute>>()) {
+    const bool shardings =
+        !list->empty() && std::all_of(list->begin(), list->end(), [](const Attribute& one) {
+          return one.As<Sharding>() != nullptr;
+        });
+    if (shardings) return ShardingsText(*list);
     return ListText(attribute, [](const Attribute& one) { return ToString(one); });
+  }
   return "unit";
 }
 
