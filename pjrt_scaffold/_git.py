@@ -118,6 +118,11 @@ def uncommitted(folder: Path) -> list[str]:
     return [entry[3:] for entry in os.fsdecode(status).split("\0") if len(entry) > 3]
 
 
+def shown(paths: list[str]) -> str:
+    """The first few of many paths, for a message."""
+    return ", ".join(paths[:5]) + (" ..." if len(paths) > 5 else "")
+
+
 def describe(folder: Path, ref: str = "HEAD") -> str:
     """Name the commit as copier records it: its tag, else distance from one, else a short hash."""
     return ask(folder, "describe", "--tags", "--always", ref)

@@ -113,9 +113,8 @@ def require_clean(project: Project) -> str:
             todo="git add . && git commit -m 'The rendered plugin'",
         )
     if changed := _git.uncommitted(project.root):
-        shown = ", ".join(changed[:5]) + (" ..." if len(changed) > 5 else "")
         raise UsageError(
-            f"There are changes that no commit holds ({len(changed)}): {shown}",
+            f"There are changes that no commit holds ({len(changed)}): {_git.shown(changed)}",
             "An update merges into files; what was there before must be safe.",
             "Commit them, or put them away with git stash --include-untracked.",
         )

@@ -125,9 +125,9 @@ def require_committed(folder: Path, todo: str) -> None:
         todo: what the user may do about it.
     """
     if changed := _git.uncommitted(folder):
-        shown = ", ".join(changed[:5]) + (" ..." if len(changed) > 5 else "")
         raise UsageError(
-            f"The template in {folder} has uncommitted changes ({len(changed)}): {shown}",
+            f"The template in {folder} has uncommitted changes ({len(changed)}): "
+            f"{_git.shown(changed)}",
             "A repository rendered from them could not be updated: no commit holds them.",
             todo,
         )
