@@ -20,6 +20,8 @@ from pjrt_scaffold import _git
 from pjrt_scaffold._copier import fetch_error
 from pjrt_scaffold.errors import MissingError, UsageError
 
+_TEMPLATE = ("copier.yml", "template", "pjrt_scaffold")
+
 
 @dataclass(frozen=True)
 class History:
@@ -27,7 +29,8 @@ class History:
 
     Attributes:
         location: the git URL or folder that was cloned.
-        clone: the bare clone, which lives as long as `clone()`'s context.
+        clone: the repository: a bare clone, which lives as long as `clone()`'s context, or the
+            checkout itself.
     """
 
     location: str
@@ -43,8 +46,8 @@ class History:
             or None
         )
 
-    def commit(self, ref: str) -> str:
-        """The full id of the commit that the user asked for.
+    def commit(self, ref: str, option: str = "--template") -> str:
+        """The full id of the commit that the user asked for by this option.
 
         Raises:
             UsageError: there is none.
@@ -55,7 +58,7 @@ class History:
         raise UsageError(
             f"The template {self.location} has no commit, tag or branch {ref}.",
             f"Its releases, newest first: {releases}.",
-            "Choose another --template, for example HEAD.",
+            f"Choose another {option}, for example HEAD.",
         )
 
     def describe(self, commit: str) -> str:
@@ -91,7 +94,7 @@ class History:
         return current
 
     def extract(self, commit: str, folder: Path, name: str | None = None) -> Template:
-        """Write the files of a commit into a new folder.
+        """Write what a rendering needs of a commit into a new folder.
 
         Args:
             commit: its full id.
@@ -104,7 +107,8 @@ class History:
         asked = (*_git.BYTE_FOR_BYTE, "archive", "--format=tar", commit)
         archive = _git.run(self.clone, *asked).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            tar.extractall(folder, filter="data")
+            needed_ones = [m for m in tar if m.name.split("/")[0] in _TEMPLATE]
+            tar.extractall(folder, needed_ones, filter="data")
         for needed in ("copier.yml", "pjrt_scaffold/registry/abi.json"):
             if not (folder / needed).is_file():
                 raise UsageError(
@@ -144,11 +148,12 @@ class Template:
 
 
 @contextmanager
-def clone(location: str) -> Iterator[History]:
+def clone(location: str, ref: str | None = None) -> Iterator[History]:
     """Clone a template's repository into a scratch folder.
 
     Args:
         location: a git URL, or an absolute folder.
+        ref: what will be asked of it, for the error.
 
     Raises:
         MissingError: git could not reach it.
@@ -159,7 +164,20 @@ def clone(location: str) -> Iterator[History]:
         try:
             _git.run(Path(home), "clone", "--quiet", "--bare", "--", location, str(bare))
         except _git.GitError as error:
-            raise fetch_error(location, None, error.why) from error
+            raise fetch_error(location, ref, error.why) from error
         if _git.run(bare, "rev-parse", "--quiet", "--verify", "HEAD", accept=(0, 1)).returncode:
             raise MissingError(f"The template {location} has no commit on its default branch.")
         yield History(location, bare)
+
+
+@contextmanager
+def opened(location: str, ref: str | None = None) -> Iterator[History]:
+    """The history of a checkout on this machine where it lies, of any other template in a clone.
+
+    Args, Raises: as of `clone`.
+    """
+    if _git.is_checkout(Path(location)):
+        yield History(location, Path(location))
+    else:
+        with clone(location, ref) as history:
+            yield history

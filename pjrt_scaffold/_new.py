@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pjrt_scaffold import _answers, _copier, _git, _source
+from pjrt_scaffold import _answers, _copier, _git, _history, _source
 from pjrt_scaffold.errors import MissingError, UsageError
 
 
@@ -54,7 +54,7 @@ def render(
         _copier.require_known(data, questions)
     try:
         with _beside(dest) as tree:
-            copied = _copier.copy(source.location, tree, data, ref=source.ref, defaults=defaults)
+            copied = _copy(source, tree, data, defaults=defaults)
             _copier.require_known(data, copied.questions)
             _record(tree / _answers.FILE, source)
             files = tuple(sorted(p.relative_to(tree) for p in tree.rglob("*") if p.is_file()))
@@ -65,6 +65,28 @@ def render(
             todo="Choose a folder that you may write to, on a disk with room.",
         ) from error
     return Rendering(dest, files, source, copied.answers)
+
+
+def _copy(
+    source: _source.Source, tree: Path, data: Mapping[str, str], *, defaults: bool
+) -> _copier.Copied:
+    """Render the files of the commit alone: where copier finds git, it asks it of each file.
+
+    What no commit holds is left to copier, which commits it in a clone of its own.
+    """
+    if source.ref is None or source.commit is not None:
+        return _copier.copy(source.location, tree, data, ref=source.ref, defaults=defaults)
+    location = _source.locate(source.location, Path.cwd())
+    with (
+        _history.opened(location, source.ref) as history,
+        tempfile.TemporaryDirectory(prefix="pjrt-scaffold-") as home,
+    ):
+        commit = history.commit(source.ref, "--vcs-ref")
+        template = history.extract(commit, Path(home, "template"))
+        copied = _copier.copy(str(template.folder), tree, data, defaults=defaults)
+    values = {"_commit": template.name, "_src_path": source.location}
+    _answers.rewrite(tree / _answers.FILE, values)
+    return copied
 
 
 def _require_free(dest: Path) -> None:

@@ -61,7 +61,8 @@ def resolve(source: str | None, ref: str | None, allow_dirty: bool) -> Source:
         allow_dirty: whether uncommitted changes of a local checkout may be rendered.
 
     Raises:
-        UsageError: the checkout has uncommitted changes, or a ref was given without a history.
+        UsageError: there is no such folder, the checkout has uncommitted changes, or a ref was
+            given without a history.
     """
     own = template_root()
     bundled = own.name == "_bundle"
@@ -74,6 +75,11 @@ def resolve(source: str | None, ref: str | None, allow_dirty: bool) -> Source:
         folder = given.resolve() if given.exists() else None
     if folder is None:
         assert source is not None
+        if ":" not in source:
+            raise UsageError(
+                f"There is no template at {source}.",
+                todo="Give --source the git URL, or a checkout's root folder.",
+            )
         release = f"v{pjrt_scaffold.__version__}" if bundled else "HEAD"
         return Source(source, ref or release, updatable=True)
     if not (folder / "copier.yml").is_file():

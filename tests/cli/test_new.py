@@ -121,6 +121,7 @@ def test_vcs_ref(run: Command, checkout: Path, tmp_path: Path) -> None:
     assert run("new", "x", *source, "--vcs-ref", "v9") == Run(
         "",
         "pjrt-scaffold: The template DIR/tagged has no commit, tag or branch v9.\n"
+        "  Its releases, newest first: v0.0.1.\n"
         "  Choose another --vcs-ref, for example HEAD.\n",
         2,
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pjrt_scaffold.registry.load import FOLDER
 from tests.registry.conftest import Render
-from tests.support.rendering import Renderer
+from tests.support.rendering import Renderer, commit_all
 
 
 def seconds(*command: str | Path) -> float:
@@ -52,3 +52,12 @@ def test_import_of_a_header_into_the_whole_registry(csrc: Render, tmp_path: Path
 def test_rendering_a_repository(render: Renderer, tmp_path: Path) -> None:
     copier = "import copier, sys; copier.run_copy(*sys.argv[1:], defaults=True, overwrite=True)"
     assert seconds("-c", copier, render.template, tmp_path / "repository") < 4
+
+
+def test_new(render: Renderer, tmp_path: Path) -> None:
+    """Through the command, which knows better than to ask git about each file."""
+    template = tmp_path / "template"
+    shutil.copytree(render.template, template)
+    commit_all(template)
+    new = ("-m", "pjrt_scaffold", "new", "--defaults", "--source", template)
+    assert min(_run((*new, tmp_path / name)) for name in "ab") < 2.5
