@@ -24,6 +24,7 @@ Tree = dict[str, str]
 """Files by path; a value is a git mode and object id: "100644 <id>"."""
 
 _BASE, _OURS, _THEIRS = 1, 2, 3
+_TEMPLATE = "template"  # the branch merged; git names it after the paths that it must move aside
 _ENV = {**_git.SOMEBODY, "GIT_LFS_SKIP_SMUDGE": "1"}
 
 
@@ -177,7 +178,7 @@ class Scratch:
         before = self._commit(base)
         mine, template = self._commit(ours, before), self._commit(theirs, before)
         _git.run(self.folder, "checkout", "--quiet", "--detach", mine, env=_ENV)
-        _git.run(self.folder, "branch", "template", template)
+        _git.run(self.folder, "branch", _TEMPLATE, template)
         merging = ("merge", "--quiet", "--no-commit", "--no-ff", "--no-verify-signatures")
         # Directory renames would move what the owner added after the template's files.
         options = ("-c", "merge.directoryRenames=false", "-X", "find-renames=70%")
@@ -186,7 +187,7 @@ class Scratch:
             *options[:2],
             *merging,
             *options[2:],
-            "template",
+            _TEMPLATE,
             env=_ENV,
             accept=(0, 1),
         )
@@ -230,10 +231,12 @@ class Scratch:
         for path, found in self._stages().items():
             if set(found) != {_BASE, _THEIRS}:
                 continue
-            if path in base:
+            # Where the project has a folder of that name, git puts the file beside it.
+            deleted = path if path in base else path.removesuffix(f"~{_TEMPLATE}")
+            if deleted in base:
                 _git.run(self.folder, "rm", "--quiet", "--cached", "--", path)
                 (self.folder / path).unlink(missing_ok=True)
-                kept.append(path)
+                kept.append(deleted)
             else:  # the template renamed what the project deleted: a new file all the same
                 _index(self.folder, [f"{found[_THEIRS]} 0\t{path}"])
                 _git.run(self.folder, "checkout-index", "--force", "--", path)

@@ -66,6 +66,20 @@ def test_deleted_stays_deleted(small: Small) -> None:
     assert not [name for name in gone if (small.repository / name).exists()]
 
 
+def test_a_folder_in_place_of_a_file_stays(small: Small) -> None:
+    (small.repository / "Makefile").unlink()
+    (small.repository / "Makefile").mkdir()
+    (small.repository / "Makefile/rules.mk").write_text("all:\n", encoding="utf-8")
+    edit(small.template / "template/Makefile", "{}More.\n".format)
+    small.release("v0.2.0")
+    commit(small.repository, "A folder of rules")
+    done = update(small.repository)
+    assert done.merge.kept_deleted == ("Makefile",)
+    assert done.merge.unmerged == ()
+    assert [p.name for p in small.repository.glob("Makefile*")] == ["Makefile"]
+    assert text_of(small, "Makefile/rules.mk") == "all:\n"
+
+
 def test_renames_are_followed(small: Small) -> None:
     git(small.repository, "mv", "tests/test_fork.py", "tests/test_our_forks.py")
     commit(small.repository, "Renamed")
