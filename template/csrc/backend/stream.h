@@ -4,11 +4,13 @@
 // Stream: moves bytes to, from and inside a device's memories.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
 #include "backend/completion.h"
 #include "backend/memory.h"
+#include "backend/status.h"
 #include "generated/config.h"
 
 namespace PJRT_PLUGIN_NS::backend {
@@ -35,6 +37,20 @@ class Stream {
   // Between two blocks of any memories of the client, of the same or of different devices. Same
   // size on both sides.
   virtual Completion Copy(Region from, Region to, std::span<const Completion> after) = 0;
+
+  // ---- Optional abilities ----
+
+  // The device's own queue, as code of the hardware's makers knows it (a cudaStream_t, ...), in
+  // which code of others records that it is done with memory that it shares with us.
+  virtual Result<intptr_t> NativeHandle() {
+    return Unimplemented("the devices of this backend have no streams that other code could use");
+  }
+  // Makes work that the caller puts into `stream`, one of the hardware's, after this call wait for
+  // `ready`. Here the caller waits, which holds for any stream; fails when `ready` does.
+  virtual Status WaitOn(intptr_t stream, const Completion& ready) {
+    (void)stream;
+    return ready.Await();
+  }
 };
 
 }  // namespace PJRT_PLUGIN_NS::backend

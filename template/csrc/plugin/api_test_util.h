@@ -20,6 +20,14 @@ namespace PJRT_PLUGIN_NS::plugin {
 // The call table over plugin::Layer, without a vendor's overrides.
 const PJRT_Api& Api();
 
+// Of that API's chain; null when it is not there.
+template <typename Extension>
+const Extension* FindExtension(PJRT_Extension_Type type) {
+  const PJRT_Extension_Base* one = Api().extension_start;
+  while (one != nullptr && one->type != type) one = one->next;
+  return reinterpret_cast<const Extension*>(one);
+}
+
 // The error's text, prefixed with its code ("3: ..."), and frees it; "" for null.
 std::string Text(PJRT_Error* error);
 
