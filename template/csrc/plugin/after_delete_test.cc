@@ -131,5 +131,3 @@ TEST(DeletedExecutable, AnswersButDoesNotRun) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -95,16 +95,16 @@ std::vector<T> Get(PJRT_Buffer* buffer) {
 bool IsDeleted(PJRT_Buffer* buffer);
 
 // One call of PJRT_LoadedExecutable_Execute.
-struct Run {
+struct Execution {
   std::vector<std::vector<PJRT_Buffer*>> outputs;  // [device][output]
   std::vector<PJRT_Event*> done;
   std::string error;
 };
-Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buffer*>> arguments,
-            size_t num_outputs = 1, std::vector<int64_t> not_donatable = {},
-            PJRT_Device* execute_device = nullptr,
-            PJRT_ExecuteOptions options = Make<PJRT_ExecuteOptions>());
-void Destroy(const Run& run);
+Execution Execute(PJRT_LoadedExecutable* executable,
+                  std::vector<std::vector<PJRT_Buffer*>> arguments, size_t num_outputs = 1,
+                  std::vector<int64_t> not_donatable = {}, PJRT_Device* execute_device = nullptr,
+                  PJRT_ExecuteOptions options = Make<PJRT_ExecuteOptions>());
+void Destroy(const Execution& run);
 void DestroyLoaded(PJRT_LoadedExecutable* executable);
 
 }  // namespace PJRT_PLUGIN_NS::plugin

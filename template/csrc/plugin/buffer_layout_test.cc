@@ -38,5 +38,3 @@ TEST(MemoryLayout, SaysWhichRankIsTooHigh) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -509,5 +509,3 @@ TEST(Lifetime, ReadsAndDeletesFromManyThreads) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -32,7 +32,7 @@ TEST(ThrowingCallback, OfAnEvent) {
   TestClient client;
   PJRT_LoadedExecutable* inc = client.Compile("inc");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run run = Execute(inc, {{x}});
+  Execution run = Execute(inc, {{x}});
   int calls = 0;
   Register(run.done[0], &calls);  // the first must not keep the second from running
   Register(run.done[0], &calls);
@@ -140,5 +140,3 @@ TEST(ThrowingCallback, OfPayloads) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -200,5 +200,3 @@ TEST(PluginAttributes, NameTheStablehloVersion) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -135,5 +135,3 @@ TEST(OpSharding, WritesTilesAndCopies) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -76,5 +76,3 @@ TEST(Error, ItsOwnTableDoesTheSame) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -176,5 +176,3 @@ TEST(Event, StormOfCallbacks) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

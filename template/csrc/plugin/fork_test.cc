@@ -75,5 +75,3 @@ TEST(Fork, PendingEventsOfTheParentFail) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -119,7 +119,7 @@ struct Fixture {
   Host host;
   std::vector<PJRT_SendCallbackInfo> sends;
   std::vector<PJRT_RecvCallbackInfo> receives;
-  Run run;
+  Execution run;
   bool error_expected = false;
 };
 
@@ -246,5 +246,3 @@ TEST(HostCallbacks, ListsMustBeThere) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

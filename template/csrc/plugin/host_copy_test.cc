@@ -167,5 +167,3 @@ TEST(Extent, OfStridesOfAnySign) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

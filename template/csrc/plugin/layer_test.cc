@@ -60,5 +60,3 @@ TEST(Layer, EveryFunctionRefusesNullHandlesOfCallersOfEveryAge) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

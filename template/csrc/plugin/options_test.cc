@@ -122,5 +122,3 @@ TEST(Options, JobsOfSeveralProcesses) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -38,7 +38,7 @@ void* Call(const Table& table, int function, Words& args) {
 TEST(ProfilerExtension, IsThere) {
   for (auto* node = Extensions(); node != nullptr; node = node->next)
     if (node->type == PJRT_Extension_Type_Profiler) return;
-  testing::Fail(__FILE__, __LINE__, "no profiler in the chain");
+  ADD_FAILURE() << "no profiler in the chain";
 }
 
 // jaxlib up to 0.9 takes a table of this size only.
@@ -66,5 +66,3 @@ TEST(ProfilerExtension, SessionCollectsNothing) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -322,5 +322,3 @@ TEST(RawBufferFunctions, ScheduledCopyFulfilsBothPromises) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

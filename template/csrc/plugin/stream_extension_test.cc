@@ -48,7 +48,7 @@ TEST(StreamExtension, WaitingFailsWithTheBuffer) {
   TestClient client;
   PJRT_LoadedExecutable* late = client.Compile("late");
   PJRT_Buffer* buffer = client.Put<float>({0, 0, 0, 0}, {4});
-  Run run = Execute(late, {{buffer}});
+  Execution run = Execute(late, {{buffer}});
   ASSERT_TRUE(run.error.empty());
   auto args = Make<PJRT_Wait_Until_Buffer_Ready_On_Stream_Args>();
   args.buffer = run.outputs[0][0];
@@ -60,5 +60,3 @@ TEST(StreamExtension, WaitingFailsWithTheBuffer) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -205,7 +205,7 @@ TEST(CompileForTopology, ClientsLoadAndRunThePrograms) {
     DestroyExecutable(inc);
     EXPECT_EQ(Fake::LiveDrivers(), 1);  // the client's own
     PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-    Run run = Execute(load.loaded_executable, {{x}});
+    Execution run = Execute(load.loaded_executable, {{x}});
     EXPECT_EQ(run.error, "");
     EXPECT_EQ(Get<float>(run.outputs[0][0]), (std::vector<float>{2, 3, 4, 5}));
     Destroy(run);
@@ -281,5 +281,3 @@ TEST(CanonicalShape, IsTheRowMajorArray) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -187,11 +187,11 @@ TEST(ZeroSize, ThroughAProgram) {
     TestClient client;
     PJRT_LoadedExecutable* empty = client.Compile("empty");
     PJRT_Buffer* buffer = client.PutData(nullptr, PJRT_Buffer_Type_F32, {0});
-    Run kept = Execute(empty, {{buffer}}, 1, {0});
-    Run donated = Execute(empty, {{buffer}});
+    Execution kept = Execute(empty, {{buffer}}, 1, {0});
+    Execution donated = Execute(empty, {{buffer}});
     EXPECT_EQ(kept.error + donated.error, "");
     EXPECT_TRUE(IsDeleted(buffer));
-    for (Run* run : {&kept, &donated}) {
+    for (Execution* run : {&kept, &donated}) {
       Check(run->outputs[0][0], {0});
       EXPECT_EQ(Finish(run->done[0]), "");
     }
@@ -221,5 +221,3 @@ TEST(ZeroSize, ProgramWithoutArguments) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

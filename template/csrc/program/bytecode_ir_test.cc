@@ -237,5 +237,3 @@ TEST(Bytecode, SaysWhichTypesItDoesNotRead) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

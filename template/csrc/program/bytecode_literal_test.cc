@@ -110,5 +110,3 @@ TEST(Literal, RefusesOtherSizes) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

@@ -14,7 +14,7 @@ namespace {
 std::unique_ptr<Module> Read(std::string_view text) {
   auto module = ReadProgram(text);
   if (module.ok()) return std::move(*module);
-  testing::Fail(__FILE__, __LINE__, std::string(module.status().message()));
+  ADD_FAILURE() << std::string(module.status().message());
   return std::make_unique<Module>();
 }
 
@@ -128,5 +128,3 @@ TEST(LegacyPass, LeavesATopKThatMakesNoSense) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

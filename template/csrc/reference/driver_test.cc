@@ -147,5 +147,3 @@ TEST(Stream, CopiesWaitForWhatTheyNeed) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

@@ -170,5 +170,3 @@ TEST(Serialized, RoundTripsAndRefusesOthers) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

@@ -20,7 +20,7 @@ using program::Builder;
 std::unique_ptr<program::Module> Read(std::string_view text) {
   auto module = program::ReadProgram(text);
   if (module.ok() && program::RunPasses(**module).ok()) return std::move(*module);
-  testing::Fail(__FILE__, __LINE__, std::string(module.status().message()));
+  ADD_FAILURE() << std::string(module.status().message());
   return std::make_unique<program::Module>();
 }
 
@@ -120,5 +120,3 @@ TEST(Legacy, UnknownTargetIsRefusedByName) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

@@ -211,5 +211,3 @@ TEST(ForeignCall, RefusesWhatItCannotDo) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()
