@@ -19,6 +19,7 @@
 #include "backend/custom_call.h"
 #include "backend/device.h"
 #include "backend/options.h"
+#include "backend/recorder.h"
 #include "backend/status.h"
 #include "generated/config.h"
 
@@ -52,6 +53,8 @@ struct DriverOptions {
   KeyValueStore store;
   // The foreign functions that programs may call; lives for ever. Null: there are none.
   CustomCalls* custom_calls = nullptr;
+  // Where to note what the devices do while a profile is taken; lives for ever, never null.
+  Recorder* recorder = Recorder::None();
   // The driver is asked for no more than what its devices and memories are, and to compile: it
   // touches no hardware. INVALID_ARGUMENT when there are no such devices; UNIMPLEMENTED from a
   // backend that cannot compile without its devices.

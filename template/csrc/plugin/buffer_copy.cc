@@ -8,6 +8,7 @@
 #include "plugin/buffer.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -67,13 +68,16 @@ Result<Completion> ToHost(Buffer& buffer, HostTarget target, void* dst) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, buffer.Read(kFunction));
   const size_t bytes = buffer.shape.byte_size();
   if (bytes == 0) return buffer.ready;
+  const Recording recording(buffer.device->impl->info().id, Work::kDeviceToHost, bytes);
   if (buffer.memory->host_accessible && buffer.ready.IsReady()) {
     CopyOut(buffer.shape, use.block()->address(), target, dst);
+    recording.Until(Completion());
     return Completion();
   }
   Completion done = target.row_major ? buffer.device->impl->stream().CopyToHost(
                                            {use.block(), 0, bytes}, dst, {&buffer.ready, 1})
                                      : CopyStaged(buffer, use.block(), std::move(target), dst);
+  recording.Until(done, {&buffer.ready, 1});
   use.End(done);
   return done;
 }
@@ -92,8 +96,10 @@ Result<Buffer::Use> ReadRaw(Buffer& buffer, int64_t offset, int64_t size, const 
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, ReadRaw(buffer, offset, size, kFunction));
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(dst, size_t(size), "dst", kFunction));
   if (size == 0) return buffer.ready;
+  const Recording recording(buffer.device->impl->info().id, Work::kDeviceToHost, size_t(size));
   Completion done = buffer.device->impl->stream().CopyToHost(
       {use.block(), size_t(offset), size_t(size)}, dst, {&buffer.ready, 1});
+  recording.Until(done, {&buffer.ready, 1});
   use.End(done);
   return done;
 }
@@ -113,8 +119,10 @@ Result<Buffer*> CopyTo(Buffer& buffer, Device* device, Memory* memory, const cha
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, memory->impl->Allocate(bytes));
   Completion done = buffer.ready;
   if (bytes != 0) {
+    const Recording recording(device->impl->info().id, Work::kDeviceToDevice, bytes);
     done = buffer.device->impl->stream().Copy({use.block(), 0, bytes}, {block, 0, bytes},
                                               {&buffer.ready, 1});
+    recording.Until(done, {&buffer.ready, 1});
     use.End(done);
   }
   return new Buffer(buffer.client, device, memory, buffer.shape, std::move(block), std::move(done));
@@ -180,7 +188,7 @@ struct LateCopy {
   static constexpr char kFunction[] = "PJRT_Buffer_CopyRawToHostFuture";
 
   std::shared_ptr<Client> client;
-  backend::Stream* stream;
+  backend::Device* device;
   backend::Region from;
   Completion ready;
   backend::Promise promise;
@@ -191,7 +199,9 @@ struct LateCopy {
       promise.Set(std::move(status));
       return;
     }
-    const Completion copied = stream->CopyToHost(from, dst, {&ready, 1});
+    const Recording recording(device->info().id, Work::kDeviceToHost, from.bytes);
+    const Completion copied = device->stream().CopyToHost(from, dst, {&ready, 1});
+    recording.Until(copied, {&ready, 1});
     copied.OnReady([promise = std::make_shared<backend::Promise>(std::move(promise))](
                        const Status& status) { promise->Set(status); });
   }
@@ -218,7 +228,7 @@ PJRT_Error* Layer::Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Ar
   args->event = NewEvent(done);
   args->callback_data =
       new LateCopy{buffer.client,
-                   &buffer.device->impl->stream(),
+                   buffer.device->impl,
                    {use.block(), size_t(args->offset), size_t(args->transfer_size)},
                    buffer.ready,
                    std::move(promise)};

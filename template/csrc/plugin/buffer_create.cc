@@ -9,6 +9,7 @@
 #include "plugin/buffer.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -151,19 +152,23 @@ Result<Created> FromHost(HostBuffer host) {
   if (std::unique_ptr<Created> shared = TryShare(host, bytes)) return std::move(*shared);
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, host.place.memory->impl->Allocate(bytes));
   if (bytes == 0) return Make(host, std::move(block), Completion(), Completion());
+  const Recording recording(host.place.device->impl->info().id, Work::kHostToDevice, bytes);
   if (host.place.memory->host_accessible) {
     CopyRowMajor(host, bytes, block->address());
+    recording.Until(Completion());
     return Make(host, std::move(block), Completion(), Completion());
   }
   backend::Stream& stream = host.place.device->impl->stream();
   const backend::Region to = {block, 0, bytes};
   if (host.row_major && host.StaysUntilDone()) {
     Completion copied = stream.CopyFromHost(host.data, to, {});
+    recording.Until(copied);
     return Make(host, std::move(block), copied, copied);
   }
   // The caller's memory is free when this returns; the copy of it lives until the transfer ends.
   const auto staging = DenseCopy(host.shape, host.data, host.strides);
   Completion copied = stream.CopyFromHost(staging.get(), to, {});
+  recording.Until(copied);
   if (!copied.IsReady()) copied.OnReady([staging](const Status&) {});
   return Make(host, std::move(block), std::move(copied), Completion());
 }

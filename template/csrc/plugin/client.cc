@@ -11,6 +11,7 @@
 #include "plugin/ffi_handlers.h"
 #include "plugin/layer.h"
 #include "plugin/options.h"
+#include "plugin/profiler.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -86,6 +87,7 @@ Result<std::shared_ptr<Client>> Client::Create(const backend::DriverOptions& opt
   client->fork_generation = ForkGeneration();
   backend::DriverOptions all = options;
   all.custom_calls = RegisteredCustomCalls();
+  all.recorder = &Profiler::Get();
   PJRT_PLUGIN_ASSIGN_OR_RETURN(client->driver, backend::CreateDriver(all));
   client->process_index = options.process_index;
   client->compile_only = options.topology.has_value();

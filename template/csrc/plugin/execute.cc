@@ -15,6 +15,7 @@
 #include "plugin/host_callbacks.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -235,6 +236,21 @@ void ReturnOutputs(const PJRT_LoadedExecutable_Execute_Args& args, const Compile
   if (args.device_complete_events != nullptr) args.device_complete_events[d] = NewEvent(done);
 }
 
+void RecordLaunches(const CompiledProgram& program, std::span<const backend::Launch> launches,
+                    int64_t launch_id, int64_t start_ns,
+                    std::span<const backend::LaunchResult> results) {
+  const int64_t run_id = NextRunId();
+  for (size_t d = 0; d < launches.size(); ++d) {
+    RecordLaunch({.device = launches[d].device->info().id,
+                  .program = program.info().name,
+                  .run_id = run_id,
+                  .launch_id = launch_id,
+                  .replica = launches[d].replica,
+                  .partition = launches[d].partition},
+                 start_ns, results[d].done, launches[d].after);
+  }
+}
+
 Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecutable& loaded,
                std::span<const Seat> seats) {
   const CompiledProgram& program = *loaded.program;
@@ -266,6 +282,7 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
   for (size_t d = 0; d < seats.size() && calls_back; ++d) {
     launches[d].host = std::make_shared<HostCallbacks>(*args.options, d);
   }
+  const int64_t start_ns = Recording::Start();
   Result<std::vector<backend::LaunchResult>> launched = program.impl->Execute(launches, options);
   if (!launched.ok()) return launched.status().Annotated(program.info().name);
   std::vector<backend::LaunchResult>& results = *launched;
@@ -283,6 +300,7 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
                     std::to_string(seats.size()) + ", or not " +
                     std::to_string(program.info().outputs.size()) + " outputs each");
   }
+  if (start_ns != 0) RecordLaunches(program, launches, options.launch_id, start_ns, results);
   for (size_t d = 0; d < seats.size(); ++d) {
     // Callers keep their callbacks until the event is ready: it must not be before the work ends.
     const Completion ready =
