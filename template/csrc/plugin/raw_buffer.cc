@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/profiler.h"
+
 #if PJRT_SCAFFOLD_HAS_PJRT_RawBuffer_Extension
 
 namespace PJRT_PLUGIN_NS::plugin {
@@ -42,7 +44,10 @@ Result<Completion> RawBuffer::CopyFromHost(const void* src, int64_t offset, int6
   PJRT_PLUGIN_ASSIGN_OR_RETURN(backend::Region to, Part(offset, size, function));
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(src, to.bytes, "src", function));
   if (to.bytes == 0) return backend::WhenAll(after);
-  return device->impl->stream().CopyFromHost(src, std::move(to), after);
+  const Recording recording(device->impl->info().id, Work::kHostToDevice, to.bytes);
+  Completion done = device->impl->stream().CopyFromHost(src, std::move(to), after);
+  recording.Until(done, after);
+  return done;
 }
 
 Result<Completion> RawBuffer::CopyToHost(void* dst, int64_t offset, int64_t size,
@@ -52,7 +57,10 @@ Result<Completion> RawBuffer::CopyToHost(void* dst, int64_t offset, int64_t size
   std::vector<Completion> all(after.begin(), after.end());
   all.push_back(ready);
   if (from.bytes == 0) return backend::WhenAll(all);
-  return device->impl->stream().CopyToHost(std::move(from), dst, all);
+  const Recording recording(device->impl->info().id, Work::kDeviceToHost, from.bytes);
+  Completion done = device->impl->stream().CopyToHost(std::move(from), dst, all);
+  recording.Until(done, all);
+  return done;
 }
 
 Result<Completion> RawBuffer::CopyTo(const RawBuffer& to, std::span<const Completion> after,
@@ -70,7 +78,10 @@ Result<Completion> RawBuffer::CopyTo(const RawBuffer& to, std::span<const Comple
   std::vector<Completion> all(after.begin(), after.end());
   all.push_back(ready);
   if (region.bytes == 0) return backend::WhenAll(all);
-  return device->impl->stream().Copy(region, to.region, all);
+  const Recording recording(to.device->impl->info().id, Work::kDeviceToDevice, region.bytes);
+  Completion done = device->impl->stream().Copy(region, to.region, all);
+  recording.Until(done, all);
+  return done;
 }
 
 }  // namespace PJRT_PLUGIN_NS::plugin
