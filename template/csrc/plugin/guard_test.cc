@@ -112,39 +112,46 @@ TEST(Guard, NewerCallerIsServedInPlace) {
   EXPECT_EQ(args.unknown, 42u);
 }
 
-// Every entry of the table, with every size between the oldest and one that is larger than ours.
-TEST(Guard, EveryStructSizeOfEveryFunctionIsServed) {
+// Every size between the oldest and one that is larger than ours.
+void ServesEveryStructSize(const Entry& called) {
   static constexpr std::byte kIn{0x5A}, kOut{0xAB};
   constexpr std::size_t kFirst = sizeof(std::size_t);  // struct_size stays
   static const Entry* entry;
-  for (const Entry* one : kEntries) {
-    entry = one;
-    if (one->nested != nullptr) continue;  // below
-    for (std::size_t size = one->oldest; size <= one->size + 8u; ++size) {
-      const std::size_t owned = size == one->shorter ? one->shorter_true : size;
-      const GuardedStruct caller(owned, size);
-      std::byte* const bytes = caller.data();
-      std::fill(bytes + kFirst, bytes + caller.size(), kIn);
-      PJRT_Error* error =
-          PJRT_PLUGIN_NS::generated::Run(*one, bytes, [](void* args) -> PJRT_Error* {
-            auto* full = static_cast<std::byte*>(args);
-            seen.bytes.assign(full, full + entry->size);
-            std::fill(full + kFirst, full + entry->size, kOut);
-            return nullptr;
-          });
-      ASSERT_EQ(Take(error).message, "");
-      const std::size_t shared = std::min<std::size_t>(owned, one->size);
-      for (std::size_t i = kFirst; i < one->size; ++i) {
-        ASSERT_EQ(int(seen.bytes[i]), int(i < shared ? kIn : std::byte{0})) << one->name;
-      }
-      for (std::size_t i = kFirst; i < caller.size(); ++i) {
-        ASSERT_EQ(int(bytes[i]), int(i < shared ? kOut : kIn)) << one->name;
-      }
-      std::size_t declared = 0;
-      std::memcpy(&declared, bytes, sizeof(declared));
-      EXPECT_EQ(declared, size);
+  entry = &called;
+  for (std::size_t size = called.oldest; size <= called.size + 8u; ++size) {
+    const std::size_t owned = size == called.shorter ? called.shorter_true : size;
+    const GuardedStruct caller(owned, size);
+    std::byte* const bytes = caller.data();
+    std::fill(bytes + kFirst, bytes + caller.size(), kIn);
+    PJRT_Error* error =
+        PJRT_PLUGIN_NS::generated::Run(called, bytes, [](void* args) -> PJRT_Error* {
+          auto* full = static_cast<std::byte*>(args);
+          seen.bytes.assign(full, full + entry->size);
+          std::fill(full + kFirst, full + entry->size, kOut);
+          return nullptr;
+        });
+    ASSERT_EQ(Take(error).message, "");
+    const std::size_t shared = std::min<std::size_t>(owned, called.size);
+    for (std::size_t i = kFirst; i < called.size; ++i) {
+      ASSERT_EQ(int(seen.bytes[i]), int(i < shared ? kIn : std::byte{0})) << called.name;
     }
+    for (std::size_t i = kFirst; i < caller.size(); ++i) {
+      ASSERT_EQ(int(bytes[i]), int(i < shared ? kOut : kIn)) << called.name;
+    }
+    std::size_t declared = 0;
+    std::memcpy(&declared, bytes, sizeof(declared));
+    EXPECT_EQ(declared, size);
   }
+}
+
+TEST(Guard, EveryStructSizeOfEveryFunctionIsServed) {
+  for (const Entry* entry : kEntries) {
+    if (entry->nested == nullptr) ServesEveryStructSize(*entry);  // with one: below
+  }
+}
+
+TEST(Guard, EveryStructSizeOfEveryExtensionFunctionIsServed) {
+  for (const Entry* entry : kExtensionEntries) ServesEveryStructSize(*entry);
 }
 
 TEST(Guard, NestedStructsOfEverySizeAreServed) {
