@@ -26,7 +26,7 @@ test-fast: env ## The tests that build no plugin: two minutes
 	$(PYTEST) -m "not slow and not long" -n auto --dist loadgroup
 
 test-slow: env ## The tests that build plugins and run them on JAX
-	$(PYTEST) -m "slow and not long"
+	$(WITH_CMAKE) $(PYTEST) -m "slow and not long"
 
 test-api-versions: env ## Compile headers and the C API layer at every API version
 	$(WITH_CMAKE) $(PYTEST) -m long -n 2 tests/registry/test_api_versions.py tests/registry/test_headers.py
@@ -43,8 +43,8 @@ test-jaxlibs: env ## Run one plugin under every jaxlib since 0.4.38
 test-update: env ## Build and test repositories that were updated, under two jaxlibs
 	$(PYTEST) -m long tests/update
 
-test-sanitizers: env ## Run the generated C++ tests under the sanitizers
-	$(WITH_CMAKE) $(PYTEST) -m long tests/generated/test_sanitizers.py
+test-sanitizers: env ## Run the generated tests under the sanitizers; each of the three parts says when it is done
+	$(WITH_CMAKE) $(PYTEST) -v --durations=0 -m long tests/generated/test_sanitizers.py
 
 lint: env ## Formatting, ruff, mypy and clang-format
 	$(PY) -m ruff check .

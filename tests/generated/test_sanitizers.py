@@ -1,4 +1,7 @@
-"""The C++ unit tests of the default repository, under the sanitizers."""
+"""The default repository under the sanitizers: its C++ tests, and its Python tests where they can.
+
+Each sanitizer ends the program that it finds something in.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.rendering import Renderer
+from tests.generated.conftest import OLDEST_JAX, make
 from tools import plugins
 
 pytestmark = pytest.mark.long
 
-SANITIZERS = {"asan": "address;undefined", "tsan": "thread"}
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The default repository, of which nothing is built yet."""
+    path = tmp_path_factory.mktemp("sanitizers") / "mychip-pjrt"
+    plugins.render(path)
+    return path
 
 
-@pytest.mark.parametrize("name", SANITIZERS)
-def test_unit_tests(name: str, render: Renderer, tmp_path: Path) -> None:
-    """ctest passes and no sanitizer has a finding: each ends the program that it finds one in."""
-    build = tmp_path / name
-    options = {
-        "CMAKE_CXX_FLAGS_RELEASE": "-O1 -g1",  # quick to build, and findings have lines
-        "PJRT_PLUGIN_BUILD_TESTS": "ON",
-        "PJRT_PLUGIN_UNITY": "OFF",  # each source for itself: it includes what it uses
-        "PJRT_PLUGIN_SANITIZE": SANITIZERS[name],
-    }
-    commands: list[list[str | Path]] = [
-        ["cmake", "-S", render(), "-B", build, *(f"-D{k}={v}" for k, v in options.items())],
-        ["cmake", "--build", build, "--parallel", "2"],
-        ["ctest", "--test-dir", build, "--output-on-failure"],
-    ]
-    for number, command in enumerate(commands):
-        plugins.run(command, tmp_path / f"{number}.log")
+@pytest.mark.parametrize("target", ["sanitize-asan", "sanitize-python", "sanitize-tsan"])
+def test_no_findings(target: str, rendered: Path) -> None:
+    make(rendered, target, f"JAX={OLDEST_JAX}")

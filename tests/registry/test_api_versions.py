@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.registry.conftest import OFFERED, VERSIONS, Render
+from tests.support.googletest import GoogleTest
 from tests.support.rendering import Renderer
 
 ENDS = (OFFERED[0], OFFERED[-1])
@@ -34,7 +35,7 @@ def check_library(csrc: Path, scratch: Path) -> None:
             _compile(compiler, csrc, *FLAGS, "-fsyntax-only", whole)
 
 
-def check_tests(csrc: Path, scratch: Path) -> None:
+def check_tests(csrc: Path, gtest: GoogleTest, scratch: Path) -> None:
     """Compile the unit tests, without code, each as a source of its own.
 
     Raises:
@@ -48,8 +49,9 @@ def check_tests(csrc: Path, scratch: Path) -> None:
         for path in sorted((csrc / folder).glob("*.h"))
     ]
     common = _including(headers, scratch / "headers.h")
-    _compile("g++", csrc, *FLAGS, "-xc++-header", common, "-o", f"{common}.gch")
-    _compile("g++", csrc, *FLAGS, "-fsyntax-only", "-include", common, *sources)
+    flags = (*FLAGS, *gtest.compile)
+    _compile("g++", csrc, *flags, "-xc++-header", common, "-o", f"{common}.gch")
+    _compile("g++", csrc, *flags, "-fsyntax-only", "-include", common, *sources)
 
 
 def _sources(csrc: Path) -> list[Path]:
@@ -76,8 +78,10 @@ def test_layer_compiles(minor: int, csrc: Render, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("minor", VERSIONS)
-def test_tests_of_the_layer_compile(minor: int, csrc: Render, tmp_path: Path) -> None:
-    check_tests(csrc(minor), tmp_path)
+def test_tests_of_the_layer_compile(
+    minor: int, csrc: Render, gtest: GoogleTest, tmp_path: Path
+) -> None:
+    check_tests(csrc(minor), gtest, tmp_path)
 
 
 @pytest.mark.long

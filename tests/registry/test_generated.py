@@ -15,6 +15,7 @@ from pjrt_scaffold.registry import Registry, load, load_ffi
 from pjrt_scaffold.registry.importer import import_headers
 from tests.registry.conftest import OFFERED, VERSIONS, Render, compile_and_run, compile_source
 from tests.registry.layouts import facts, program
+from tests.support.googletest import GoogleTest
 from tests.support.rendering import Renderer
 
 NEWEST = OFFERED[-1]
@@ -88,7 +89,9 @@ def test_ffi_header_has_the_layout_of_the_registry(csrc: Render, tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("minor", [54, 75, 81, 105, NEWEST])
-def test_guard_serves_every_struct_size(minor: int, csrc: Render, tmp_path: Path) -> None:
+def test_guard_serves_every_struct_size(
+    minor: int, csrc: Render, gtest: GoogleTest, tmp_path: Path
+) -> None:
     """Runs csrc/plugin/guard_test.cc under the sanitizers, and reads the trace that it leaves."""
     include = csrc(minor)
     source = tmp_path / "guard_test.cc"
@@ -97,10 +100,11 @@ def test_guard_serves_every_struct_size(minor: int, csrc: Render, tmp_path: Path
     output = compile_and_run(
         source,
         include,
-        *("-O1", "-g0", "-fsanitize=address,undefined"),
+        *("-O1", "-g0", "-fsanitize=address,undefined", *gtest.compile),
         env={**os.environ, "MYCHIP_TRACE": str(trace)},
+        link=gtest.link,
     )
-    assert re.fullmatch(r"\d+ passed, 0 failed\n", output)
+    assert re.search(r"\[  PASSED  \] \d+ tests\.\n", output)
     lines = trace.read_text().splitlines()
     assert all(re.fullmatch(r"PJRT_\w+\t\d+\t[A-Z_]+", line) for line in lines)
     assert any(line.startswith("PJRT_Client_Destroy\t") for line in lines)
