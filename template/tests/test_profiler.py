@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import resource
 import time
 from dataclasses import dataclass, field
@@ -159,6 +160,7 @@ def test_a_profile_takes_no_more_memory_than_it_may(tmp_path: Path) -> None:
     assert PLANE + "0" not in take(tmp_path, options).planes
 
 
+@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="AddressSanitizer keeps freed memory")
 def test_memory_does_not_grow_while_no_profile_is_taken() -> None:
     """pitfalls row 81: a profiler that is always on fills the host's memory."""
     run = jax.jit(lambda x: x + 1)

@@ -14,6 +14,4 @@
 #define EXPECT_CONTAINS(text, part) \
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, std::string(part), std::string(text))
 
-#define TEST_MAIN()  // from before; nothing needs it
-
 #endif  // TESTING_TEST_H_
