@@ -26,10 +26,16 @@
 namespace PJRT_PLUGIN_NS::backend {
 
 // The key-value store through which the processes of one job find each other. Only there when
-// num_processes > 1.
+// num_processes > 1. May be called from any thread, though not under a lock: it is the framework's
+// code. Valid until the framework destroys its client, which buffers and the driver may outlive:
+// for CreateDriver, and for compilations and launches while they begin.
 struct KeyValueStore {
+  // ALREADY_EXISTS, usually, for a key that has a value.
   std::function<Status(std::string_view key, std::string_view value)> put;
+  // Waits for somebody to put the value: DEADLINE_EXCEEDED when nobody does in time.
   std::function<Result<std::string>(std::string_view key, int timeout_ms)> get;
+  // NOT_FOUND when nobody has put the value yet.
+  std::function<Result<std::string>(std::string_view key)> try_get;
 };
 
 // What the framework knows of one process of the job.

@@ -24,7 +24,8 @@ struct Region {
 
 // Each call queues one copy and returns at once, or does the copy at once: both are right. The copy
 // starts when all of `after` are ready; when one of them failed it does not start, and fails with
-// that failure. Host memory is the caller's and stays valid until the returned completion is ready.
+// that failure. Host memory is the caller's and stays valid until the returned completion is ready,
+// which it is when the copy has let go of its blocks.
 // Any member may be called from any thread; copies that are not ordered by `after` may run in any
 // order.
 class Stream {

@@ -78,6 +78,7 @@ Result<Completion> ToHost(Buffer& buffer, HostTarget target, void* dst) {
                                            {use.block(), 0, bytes}, dst, {&buffer.ready, 1})
                                      : CopyStaged(buffer, use.block(), std::move(target), dst);
   recording.Until(done, {&buffer.ready, 1});
+  buffer.client->work.Add(done, buffer.waits_for_caller);
   use.End(done);
   return done;
 }
@@ -100,6 +101,7 @@ Result<Buffer::Use> ReadRaw(Buffer& buffer, int64_t offset, int64_t size, const 
   Completion done = buffer.device->impl->stream().CopyToHost(
       {use.block(), size_t(offset), size_t(size)}, dst, {&buffer.ready, 1});
   recording.Until(done, {&buffer.ready, 1});
+  buffer.client->work.Add(done, buffer.waits_for_caller);
   use.End(done);
   return done;
 }
@@ -114,18 +116,22 @@ Result<Buffer*> CopyTo(Buffer& buffer, Device* device, Memory* memory, const cha
   if (buffer.ready.IsReady() && !buffer.ready.status().ok()) {
     return NewErrorBuffer(buffer.client, device, memory, buffer.shape, buffer.ready.status());
   }
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, buffer.Read(function));
   const size_t bytes = buffer.shape.byte_size();
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, memory->impl->Allocate(bytes));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, memory->Allocate(bytes));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, buffer.Read(function));
   Completion done = buffer.ready;
   if (bytes != 0) {
     const Recording recording(device->impl->info().id, Work::kDeviceToDevice, bytes);
     done = buffer.device->impl->stream().Copy({use.block(), 0, bytes}, {block, 0, bytes},
                                               {&buffer.ready, 1});
     recording.Until(done, {&buffer.ready, 1});
+    buffer.client->work.Add(done, buffer.waits_for_caller);
     use.End(done);
   }
-  return new Buffer(buffer.client, device, memory, buffer.shape, std::move(block), std::move(done));
+  Buffer* const copy =
+      new Buffer(buffer.client, device, memory, buffer.shape, std::move(block), std::move(done));
+  copy->waits_for_caller = buffer.waits_for_caller;
+  return copy;
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ void CopyRowMajor(const HostBuffer& host, size_t bytes, void* to) {
 Result<Created> FromHost(HostBuffer host) {
   const size_t bytes = host.shape.byte_size();
   if (std::unique_ptr<Created> shared = TryShare(host, bytes)) return std::move(*shared);
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, host.place.memory->impl->Allocate(bytes));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, host.place.memory->Allocate(bytes));
   if (bytes == 0) return Make(host, std::move(block), Completion(), Completion());
   const Recording recording(host.place.device->impl->info().id, Work::kHostToDevice, bytes);
   if (host.place.memory->host_accessible) {
@@ -163,12 +163,14 @@ Result<Created> FromHost(HostBuffer host) {
   if (host.row_major && host.StaysUntilDone()) {
     Completion copied = stream.CopyFromHost(host.data, to, {});
     recording.Until(copied);
+    host.client->work.Add(copied);
     return Make(host, std::move(block), copied, copied);
   }
   // The caller's memory is free when this returns; the copy of it lives until the transfer ends.
   const auto staging = DenseCopy(host.shape, host.data, host.strides);
   Completion copied = stream.CopyFromHost(staging.get(), to, {});
   recording.Until(copied);
+  host.client->work.Add(copied);
   if (!copied.IsReady()) copied.OnReady([staging](const Status&) {});
   return Make(host, std::move(block), std::move(copied), Completion());
 }
@@ -227,7 +229,7 @@ PJRT_Error* Layer::Client_CreateUninitializedBuffer(
       backend::Shape shape,
       MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
   PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckRowMajor(args->shape_layout, shape, kFunction));
-  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Block block, place.memory->impl->Allocate(shape.byte_size()));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Block block, place.memory->Allocate(shape.byte_size()));
   args->buffer = ToC(new Buffer(client->shared_from_this(), place.device, place.memory,
                                 std::move(shape), std::move(block), Completion()));
   return nullptr;

@@ -27,6 +27,7 @@ void Register(PJRT_Event* event, int* calls) {
   EXPECT_EQ(Text(Api().PJRT_Event_OnReady(&args)), "");
 }
 
+// pitfall 52: an exception in one operation ends the process
 TEST(ThrowingCallback, OfAnEvent) {
   Fake::Reset({.manual = true});
   TestClient client;

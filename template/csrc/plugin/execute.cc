@@ -68,6 +68,8 @@ class Inputs {
   // The failure of an input that has already failed: nothing is launched, and all outputs carry it
   // on.
   const Status& poison() const { return poison_; }
+  // Whether an input comes only after something that the caller has still to do.
+  bool wait_for_caller() const { return wait_for_caller_; }
 
   std::vector<backend::Launch> Launches(std::span<const Seat> seats) const {
     std::vector<backend::Launch> launches;
@@ -98,6 +100,7 @@ class Inputs {
   Status AddOne(Buffer* buffer, size_t i) {
     if (!buffer->ready.IsReady()) {
       after_.push_back(buffer->ready);
+      wait_for_caller_ = wait_for_caller_ || buffer->waits_for_caller;
     } else if (!buffer->ready.status().ok()) {
       return AddFailed(buffer, i);
     }
@@ -166,6 +169,7 @@ class Inputs {
   std::vector<Mark> marks_;
   std::vector<std::pair<Buffer*, Buffer::Donation>> donated_;
   Status poison_;
+  bool wait_for_caller_ = false;
 };
 
 // A list for each device, of `count` buffers.
@@ -226,12 +230,15 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
 }
 
 void ReturnOutputs(const PJRT_LoadedExecutable_Execute_Args& args, const CompiledProgram& program,
-                   const Seat& seat, size_t d, std::vector<Block> blocks, const Completion& done) {
+                   const Seat& seat, size_t d, std::vector<Block> blocks, const Completion& done,
+                   bool waits_for_caller) {
   const auto& outputs = program.info().outputs;
   for (size_t o = 0; o < outputs.size(); ++o) {
-    args.output_lists[d][o] =
-        ToC(new Buffer(program.client, seat.device, seat.output_memories[o], outputs[o].shape,
-                       blocks.empty() ? nullptr : std::move(blocks[o]), done));
+    Buffer* const output =
+        new Buffer(program.client, seat.device, seat.output_memories[o], outputs[o].shape,
+                   blocks.empty() ? nullptr : std::move(blocks[o]), done);
+    output->waits_for_caller = waits_for_caller;
+    args.output_lists[d][o] = ToC(output);
   }
   if (args.device_complete_events != nullptr) args.device_complete_events[d] = NewEvent(done);
 }
@@ -273,7 +280,7 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
   if (!inputs.poison().ok()) {
     const Completion failed(inputs.poison());
     for (size_t d = 0; d < seats.size(); ++d) {
-      ReturnOutputs(args, program, seats[d], d, {}, failed);
+      ReturnOutputs(args, program, seats[d], d, {}, failed, /*waits_for_caller=*/false);
     }
     return Status();
   }
@@ -283,7 +290,8 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
     launches[d].host = std::make_shared<HostCallbacks>(*args.options, d);
   }
   const int64_t start_ns = Recording::Start();
-  Result<std::vector<backend::LaunchResult>> launched = program.impl->Execute(launches, options);
+  auto launched =
+      program.client->work.Retry([&] { return program.impl->Execute(launches, options); });
   if (!launched.ok()) return launched.status().Annotated(program.info().name);
   std::vector<backend::LaunchResult>& results = *launched;
   const bool complete = results.size() == seats.size() &&
@@ -291,8 +299,10 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
                           return result.outputs.size() == program.info().outputs.size() &&
                                  std::ranges::find(result.outputs, nullptr) == result.outputs.end();
                         });
+  const bool waits_for_caller = calls_back || inputs.wait_for_caller();
   for (size_t d = 0; d < seats.size() && d < results.size(); ++d) {
     inputs.Started(d, results[d].done);
+    program.client->work.Add(results[d].done, waits_for_caller);
   }
   if (!complete) {
     return Internal(std::string(kFunction) + ": the backend's launch of " + program.info().name +
@@ -306,7 +316,8 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
     const Completion ready =
         calls_back ? results[d].done
                    : seats[d].device->running.Watch(options.launch_id, results[d].done);
-    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), ready);
+    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), ready,
+                  waits_for_caller);
   }
   return Status();
 }

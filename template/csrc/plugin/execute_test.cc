@@ -147,6 +147,7 @@ TEST(Execute, RefusesWrongArguments) {
   DestroyLoaded(inc);
 }
 
+// pitfall 67: donation copies in silence
 TEST(Donation, GivesTheBlockAway) {
   Fake::Reset();
   TestClient client;
@@ -286,6 +287,8 @@ TEST(Portable, RunsWhereTheCallerSays) {
   DestroyLoaded(inc);
 }
 
+// pitfall 7: frameworks crash where the device assignment of an executable is missing
+// pitfall 13: copies between devices and memory analysis jump to null
 TEST(Executable, AnswersQuestions) {
   Fake::Reset();
   TestClient client;
@@ -383,6 +386,7 @@ TEST(Extensions, LayoutsAreRowMajor) {
 #endif
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Shardings_Extension
+// pitfall 71: programs of several devices abort, or know no shardings
 TEST(Extensions, ShardingsWhereTheyAreKnown) {
   Fake::Reset();
   TestClient client;
@@ -404,6 +408,7 @@ TEST(Extensions, ShardingsWhereTheyAreKnown) {
 }
 #endif
 
+// pitfall 68: a program from a cache runs on the devices that it was compiled for first
 TEST(Serialize, GoesThereAndBack) {
   Fake::Reset();
   TestClient client;
@@ -464,6 +469,8 @@ TEST(Serialize, GoesThereAndBack) {
 }
 
 // Client, loaded executable, executable, buffers and events may be destroyed in any order.
+// pitfall 48: buffers are destroyed after their client, or while it goes
+// pitfall 81: what was compiled for a program stays when the program goes
 TEST(Lifetime, EveryOrder) {
   std::vector<int> order = {0, 1, 2, 3, 4, 5};
   do {
@@ -515,6 +522,7 @@ TEST(Lifetime, TheDriverIsNotDestroyedInACallback) {
 
 // Launches that may take the block race with readers and with each other: every reader sees a whole
 // array or an error.
+// pitfall 53: threads race for whether a buffer is deleted or ready
 TEST(Donation, RacesWithReaders) {
   Fake::Reset({.host_accessible = true});
   TestClient client;

@@ -29,6 +29,7 @@ struct FakeConfig {
   bool can_map = false;          // host memory, for direct access
   bool can_clear_stats = false;  // of memories
   bool manual = false;           // copies and launches wait for RunQueued
+  size_t memory_bytes = 0;       // of each memory of kind "device"; 0: plenty
 };
 
 class Fake {

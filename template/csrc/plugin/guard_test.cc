@@ -101,6 +101,7 @@ TEST(Guard, FullSizeCallerIsServedInPlace) {
   EXPECT_EQ(seen.args, static_cast<void*>(&args));
 }
 
+// pitfall 5: struct sizes are compared for equality, so a newer framework is refused
 TEST(Guard, NewerCallerIsServedInPlace) {
   struct {
     PJRT_Client_Destroy_Args known = ClientArgs();
@@ -144,6 +145,7 @@ void ServesEveryStructSize(const Entry& called) {
   }
 }
 
+// pitfall 3: a struct that is smaller than the plugin's own header says is refused
 TEST(Guard, EveryStructSizeOfEveryFunctionIsServed) {
   for (const Entry* entry : kEntries) {
     if (entry->nested == nullptr) ServesEveryStructSize(*entry);  // with one: below
@@ -154,6 +156,7 @@ TEST(Guard, EveryStructSizeOfEveryExtensionFunctionIsServed) {
   for (const Entry* entry : kExtensionEntries) ServesEveryStructSize(*entry);
 }
 
+// pitfall 4: a newer plugin cannot make a client for an older framework
 TEST(Guard, NestedStructsOfEverySizeAreServed) {
   const Entry& options_entry = kEntry<PJRT_ExecuteOptions>;
   std::size_t oldest = PJRT_ExecuteOptions_STRUCT_SIZE;  // until it grew
@@ -218,6 +221,7 @@ TEST(Guard, WronglyDeclaredStructIsAnsweredInFull) {
   EXPECT_EQ(args.num_attributes, 7u);
 }
 
+// pitfall 52: an exception in one operation ends the process
 TEST(Guard, ExceptionsBecomeErrors) {
   PJRT_Client_Destroy_Args args = ClientArgs();
   action = [] { throw std::bad_alloc(); };
@@ -268,6 +272,7 @@ TEST(StructArray, ElementsAreAsLargeAsTheCallerDeclares) {
 }
 
 // The only entries that frameworks hold against null.
+// pitfall 8: an entry of the call table is null, and frameworks jump to it
 TEST(Table, OnlyNullCheckedEntriesAreNull) {
   const std::set<std::string> null_checked = {
       "Event_Create",
@@ -301,6 +306,7 @@ TEST(Table, DefaultsNameTheFunction) {
   EXPECT_EQ(error.message, "PJRT_Client_Compile");
 }
 
+// pitfall 17: the call table has other offsets than the framework's
 TEST(Table, ReportsItsVersionAndSize) {
   EXPECT_EQ(table.struct_size, sizeof(PJRT_Api));
   EXPECT_EQ(table.pjrt_api_version.major_version, PJRT_API_MAJOR);

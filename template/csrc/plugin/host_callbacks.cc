@@ -56,6 +56,7 @@ Status HostCallbacks::Send(int64_t channel, const void* data, size_t bytes) {
   }
   PJRT_CallbackError callback_error = CallbackError;
   PJRT_Chunk chunk = CopyChunk(data, bytes);
+  const backend::CallbackScope scope;
   try {
     return TakeError(
         info->send_callback(&chunk, &callback_error, bytes, /*done=*/true, info->user_arg));
@@ -72,6 +73,7 @@ backend::Completion HostCallbacks::Receive(int64_t channel, size_t bytes, Write 
   }
   auto [received, promise] = backend::MakeCompletion();
   auto stream = std::make_unique<CopyToDeviceStream>(bytes, std::move(write), std::move(promise));
+  const backend::CallbackScope scope;
   try {
     info->recv_callback(ToC(stream.release()), info->user_arg);
   } catch (...) {  // the stream is the framework's by now

@@ -31,6 +31,7 @@ bool ReturnsError(const std::string& name) {
   return name != "PJRT_Error_Destroy" && name != "PJRT_Error_Message";
 }
 
+// pitfall 4: a newer plugin cannot make a client for an older framework
 TEST(Layer, EveryFunctionRefusesNullHandlesOfCallersOfEveryAge) {
   size_t tried = 0;
   for (size_t i = 0; i < std::size(kEntries); ++i) {

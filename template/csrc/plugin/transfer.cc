@@ -126,8 +126,7 @@ Result<std::unique_ptr<TransferManager>> Create(
     if (args.device_layouts != nullptr && i < args.num_device_layouts) {
       PJRT_PLUGIN_RETURN_IF_ERROR(CheckRowMajor(args.device_layouts[i], slot.shape, kFunction));
     }
-    PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.block,
-                                 manager->memory->impl->Allocate(slot.shape.byte_size()));
+    PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.block, manager->memory->Allocate(slot.shape.byte_size()));
     auto [ready, promise] = backend::MakeCompletion();
     slot.ready = ready;
     slot.promise.emplace(std::move(promise));
@@ -147,9 +146,10 @@ Completion Send(TransferManager& manager, int index, const void* host, size_t of
     recording.Until(Completion());
     return Completion();
   }
-  Completion sent =
+  const Completion sent =
       manager.device->impl->stream().CopyFromHost(host, {slot.block, offset, size}, {});
   recording.Until(sent);
+  manager.client->work.Add(sent);
   return sent;
 }
 
@@ -201,8 +201,10 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_RetrieveBuffer(
                                         std::to_string(args->buffer_index) +
                                         " has been retrieved before"));
   }
-  args->buffer_out = ToC(new Buffer(manager.client, manager.device, manager.memory, slot.shape,
-                                    slot.block, slot.ready));
+  Buffer* const buffer = new Buffer(manager.client, manager.device, manager.memory, slot.shape,
+                                    slot.block, slot.ready);
+  buffer->waits_for_caller = !slot.closed;
+  args->buffer_out = ToC(buffer);
   return nullptr;
 }
 

@@ -67,6 +67,7 @@ std::vector<Case> Cases() {
   return cases;
 }
 
+// pitfall 58: arrays without elements are refused, or have a null address
 TEST(ZeroSize, FromAndToTheHost) {
   for (const auto& [config, dims] : Cases()) {
     Fake::Reset(config);
@@ -130,6 +131,7 @@ TEST(ZeroSize, Copies) {
   }
 }
 
+// pitfall 12: the entry for uninitialised buffers is null, and clients in C crash
 TEST(ZeroSize, OtherWaysToMakeOne) {
   for (const auto& [config, dims] : Cases()) {
     Fake::Reset(config);

@@ -29,6 +29,7 @@ std::string Names(const Module& module) {
   return names;
 }
 
+// pitfall 73: shardings cannot be parsed, so the partitioner is turned off for the whole process
 TEST(SpmdPass, EveryPartitionerComesToOneForm) {
   for (std::string_view text : {kForShardy, kForEarlyShardy, kForGspmd}) {
     auto module = Read(text);

@@ -48,6 +48,7 @@ TEST(Legacy, PartsOfEveryPartitioner) {
 
 // Frameworks before the Shardings extension find the shardings in the text, in GSPMD's form, and
 // convert it to HLO, which knows nothing of Shardy.
+// pitfall 19: the optimised program still has operations that frameworks do not read
 TEST(Legacy, TextOfAProgramOfSeveralDevicesSaysItsShardings) {
   auto module = Read(program::kForShardy);
   auto executable = Harness().Compile(*module, {.num_replicas = 1, .num_partitions = 4});
