@@ -38,7 +38,9 @@ struct Sharding {
 };
 
 struct ParameterInfo {
-  Shape shape;  // on one device
+  // On one device. Its layout is that of the blocks that the executable takes: the plugin layer
+  // refuses arrays of another one, and tells frameworks of it.
+  Shape shape;
   std::optional<Sharding>
       sharding;  // nothing: not known, which frameworks accept on one device only
   std::string memory_kind = std::string(kDeviceMemoryKind);
@@ -47,7 +49,7 @@ struct ParameterInfo {
 };
 
 struct OutputInfo {
-  Shape shape;                       // on one device
+  Shape shape;                       // on one device, with the layout of the block it comes in
   std::optional<Sharding> sharding;  // as of a parameter
   std::string memory_kind = std::string(kDeviceMemoryKind);
 };

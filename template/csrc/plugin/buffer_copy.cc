@@ -13,11 +13,11 @@
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
-// Where and how the caller wants the array.
+// Where and how the caller wants the array; without a layout, as it lies on the device.
 struct HostTarget {
   Strides strides;
-  bool row_major;
-  size_t bytes;  // from the first to the last byte that is written
+  bool as_on_device;  // byte for byte
+  size_t bytes;       // from the first to the last byte that is written
 };
 
 Result<HostTarget> ReadTarget(const PJRT_Buffer_MemoryLayout* layout, const backend::Shape& shape) {
@@ -32,15 +32,16 @@ Result<HostTarget> ReadTarget(const PJRT_Buffer_MemoryLayout* layout, const back
                              "; strides to write to must be positive");
     }
   }
-  const bool row_major = IsRowMajor(shape, strides);
-  return HostTarget{std::move(strides), row_major, bytes};
+  const bool as_on_device = IsAsOnDevice(shape, strides);
+  return HostTarget{std::move(strides), as_on_device, bytes};
 }
 
 void CopyOut(const backend::Shape& shape, const void* from, const HostTarget& target, void* dst) {
-  if (target.row_major) {
+  if (target.as_on_device) {
     std::memcpy(dst, from, shape.byte_size());
   } else {
-    CopyStrided(shape.dims, DTypeBytes(shape.dtype), from, RowMajor(shape), dst, target.strides);
+    CopyStrided(shape.dims, DTypeBytes(shape.dtype), from, DeviceStrides(shape), dst,
+                target.strides);
   }
 }
 
@@ -74,9 +75,9 @@ Result<Completion> ToHost(Buffer& buffer, HostTarget target, void* dst) {
     recording.Until(Completion());
     return Completion();
   }
-  Completion done = target.row_major ? buffer.device->impl->stream().CopyToHost(
-                                           {use.block(), 0, bytes}, dst, {&buffer.ready, 1})
-                                     : CopyStaged(buffer, use.block(), std::move(target), dst);
+  Completion done = target.as_on_device ? buffer.device->impl->stream().CopyToHost(
+                                              {use.block(), 0, bytes}, dst, {&buffer.ready, 1})
+                                        : CopyStaged(buffer, use.block(), std::move(target), dst);
   recording.Until(done, {&buffer.ready, 1});
   buffer.client->work.Add(done, buffer.waits_for_caller);
   use.End(done);

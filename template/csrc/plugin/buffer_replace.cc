@@ -40,7 +40,7 @@ PJRT_Error* Layer::Buffer_Bitcast(PJRT_Buffer_Bitcast_Args* args) {
   Buffer& buffer = *FromC(args->buffer);
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       backend::Shape shape, MakeShape(args->element_type, args->dims, args->num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckRowMajor(args->device_layout, shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(SetLayout(args->device_layout, kFunction, &shape));
   PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckBitcast(buffer.shape, shape, kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Buffer::Donation from, buffer.HandOver(kFunction));
   Buffer* const cast = new Buffer(buffer.client, buffer.device, buffer.memory, std::move(shape),

@@ -99,6 +99,7 @@ TEST(Bitcast, RefusesWhatTheMemoryCannotBeAndLeavesTheBuffer) {
   layout.tiled.minor_to_major = column_major;
   layout.tiled.minor_to_major_size = 2;
   PJRT_Buffer* square = client.Put<float>({1, 2, 3, 4}, {4});
+  layout.tiled.num_tiles = 1;
   EXPECT_CONTAINS(Bitcast(square, PJRT_Buffer_Type_F32, {2, 2}, &layout).error, "12: ");
   EXPECT_FALSE(IsDeleted(x));
   EXPECT_EQ(Get<float>(x), (Floats{1, 2}));

@@ -56,7 +56,8 @@ class Inputs {
     for (size_t i = 0; i < parameters.size(); ++i) {
       Buffer* buffer = FromC(buffers[i]);
       if (buffer == nullptr || buffer->device != seat.device ||
-          buffer->memory != seat.parameter_memories[i] || buffer->shape != parameters[i].shape) {
+          buffer->memory != seat.parameter_memories[i] ||
+          !AreSameArrays(buffer->shape, parameters[i].shape)) {
         return Mismatch(seat, i, buffer);
       }
       PJRT_PLUGIN_RETURN_IF_ERROR(AddOne(buffer, i));
@@ -146,10 +147,15 @@ class Inputs {
     const std::string where =
         std::string(kFunction) + ": argument " + std::to_string(i) + " of " + program_.info().name;
     if (buffer == nullptr) return InvalidArgument(where + " is null");
-    if (buffer->shape != program_.info().parameters[i].shape) {
+    const backend::Shape& wanted = program_.info().parameters[i].shape;
+    if (buffer->shape.dtype != wanted.dtype || buffer->shape.dims != wanted.dims) {
       return InvalidArgument(where + " is " + ShowShape(buffer->shape) +
-                             ", but the program takes " +
-                             ShowShape(program_.info().parameters[i].shape));
+                             ", but the program takes " + ShowShape(wanted));
+    }
+    if (!AreSameArrays(buffer->shape, wanted)) {
+      return InvalidArgument(where + " has the layout of " + ShowLayout(buffer->shape) +
+                             ", but the program takes " + ShowLayout(wanted) +
+                             "; compile it for the array's layout, or put the array in this one");
     }
     if (buffer->client != program_.client) {
       return InvalidArgument(where + " belongs to another client; copy it through the host");

@@ -185,7 +185,8 @@ class FakeExecutable final : public backend::Executable,
     info_.name = kind_;
     info_.num_replicas = replicas;
     info_.num_partitions = partitions;
-    const Shape shape = {backend::DType::kF32, DimsOf(kind_)};
+    const Shape shape = {backend::DType::kF32, DimsOf(kind_),
+                         kind_ == "columns" ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{}};
     info_.parameters.resize(kind_ == "add" ? 2 : kind_ == "ones" ? 0 : 1);
     for (auto& parameter : info_.parameters) parameter.shape = shape;
     info_.outputs.resize(1);
@@ -300,6 +301,7 @@ class FakeExecutable final : public backend::Executable,
     if (kind == "add") return {};
     if (kind == "psum") return {2};
     if (kind == "empty") return {0};
+    if (kind == "columns") return {2, 3};
     return {4};
   }
 

@@ -12,7 +12,8 @@
 // scalars; "psum" adds to each device's float[2] the sum over all devices; "ones" makes a float[4]
 // of nothing; "empty" gives back a float[0]; "late" fails when it runs; "refuse" fails to launch,
 // "throw" throws there, and "hollow" launches but forgets its output; "echo" sends a float[4] to
-// the host on channel 1 and gives what comes back on channel 2.
+// the host on channel 1 and gives what comes back on channel 2; "columns" copies a float[2,3] that
+// lies by columns.
 
 #include <thread>
 #include <vector>

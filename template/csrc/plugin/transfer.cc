@@ -124,7 +124,7 @@ Result<std::unique_ptr<TransferManager>> Create(
     PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.shape,
                                  MakeShape(spec.element_type, spec.dims, spec.num_dims, kFunction));
     if (args.device_layouts != nullptr && i < args.num_device_layouts) {
-      PJRT_PLUGIN_RETURN_IF_ERROR(CheckRowMajor(args.device_layouts[i], slot.shape, kFunction));
+      PJRT_PLUGIN_RETURN_IF_ERROR(SetLayout(args.device_layouts[i], kFunction, &slot.shape));
     }
     PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.block, manager->memory->Allocate(slot.shape.byte_size()));
     auto [ready, promise] = backend::MakeCompletion();
@@ -261,7 +261,8 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       const backend::Shape shape,
       MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
-  if (shape != manager.slots[args->buffer_index].shape) {
+  const backend::Shape& on_device = manager.slots[args->buffer_index].shape;
+  if (shape.dtype != on_device.dtype || shape.dims != on_device.dims) {
     return MakeError(InvalidArgument(std::string(kFunction) +
                                      ": the literal's shape is not that of buffer " +
                                      std::to_string(args->buffer_index)));
@@ -275,10 +276,10 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
       TransferManager::Piece piece,
       TransferManager::Piece::Begin(manager, args->buffer_index, /*is_last=*/true, kFunction));
   Completion sent;
-  if (IsRowMajor(shape, strides)) {
+  if (IsAsOnDevice(on_device, strides)) {
     sent = Send(manager, args->buffer_index, args->data, 0, bytes);
   } else {
-    const auto staging = DenseCopy(shape, args->data, strides);
+    const auto staging = DenseCopy(on_device, args->data, strides);
     sent = Send(manager, args->buffer_index, staging.get(), 0, bytes);
     if (!sent.IsReady()) sent.OnReady([staging](const Status&) {});
   }
