@@ -309,6 +309,11 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
   for (size_t d = 0; d < seats.size() && d < results.size(); ++d) {
     inputs.Started(d, results[d].done);
     program.client->work.Add(results[d].done, waits_for_caller);
+    // Whatever the caller destroys meanwhile, the executable stays until its work is over, and so
+    // does the client: its driver does not end on a thread of its own, in a callback of the caller.
+    if (!results[d].done.IsReady()) {
+      results[d].done.OnReady([program = loaded.program](const Status&) {});
+    }
   }
   if (!complete) {
     return Internal(std::string(kFunction) + ": the backend's launch of " + program.info().name +

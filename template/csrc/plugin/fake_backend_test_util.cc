@@ -428,7 +428,9 @@ Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions& options) {
     for (int id = 0; id < count; ++id) infos.push_back(plugin::FakeDevice::Describe(id));
   }
   if (infos.empty()) return Status(Code::kUnavailable, "no fake device");
-  return std::unique_ptr<Driver>(std::make_unique<plugin::FakeDriver>(infos));
+  std::unique_ptr<Driver> driver = std::make_unique<plugin::FakeDriver>(infos);
+  const auto& wrap = plugin::state().config.wrap;
+  return wrap == nullptr ? std::move(driver) : wrap(std::move(driver));
 }
 
 }  // namespace PJRT_PLUGIN_NS::backend

@@ -15,6 +15,8 @@
 // the host on channel 1 and gives what comes back on channel 2; "columns" copies a float[2,3] that
 // lies by columns.
 
+#include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -31,6 +33,8 @@ struct FakeConfig {
   bool can_clear_stats = false;  // of memories
   bool manual = false;           // copies and launches wait for RunQueued
   size_t memory_bytes = 0;       // of each memory of kind "device"; 0: plenty
+  // Makes the driver that clients get out of the fake one.
+  std::function<std::unique_ptr<backend::Driver>(std::unique_ptr<backend::Driver>)> wrap = nullptr;
 };
 
 class Fake {
