@@ -159,13 +159,13 @@ TEST(OtherLayouts, AreThoseOfTheProgramOrRefused) {
   TestClient client;
   PJRT_LoadedExecutable* columns = client.Compile("columns");
   PJRT_Buffer* x = ByColumns(client);
-  const Run run = Execute(columns, {{x}}, 1, {0});
+  const auto run = Execute(columns, {{x}}, 1, {0});
   EXPECT_EQ(run.error, "");
   EXPECT_EQ(LayoutOfBuffer(run.outputs[0][0]), kByColumns);
   EXPECT_EQ(Read(run.outputs[0][0], {1, 0}), kRows);
   Destroy(run);
   PJRT_Buffer* row_major = client.Put<float>(kRows, kDims);
-  const Run refused = Execute(columns, {{row_major}});
+  const auto refused = Execute(columns, {{row_major}});
   EXPECT_CONTAINS(refused.error,
                   "3: PJRT_LoadedExecutable_Execute: argument 0 of columns has the layout of "
                   "f32[2,3]{1,0}, but the program takes f32[2,3]{0,1}");
