@@ -32,7 +32,8 @@ endfunction()
 
 # pjrt_plugin_test(<name> SOURCES <file>... [DEPS <name>...] [LIBRARIES <library>...] [DEFINES <macro>...])
 #
-# A test program, run by ctest; nothing unless PJRT_PLUGIN_BUILD_TESTS is on.
+# A test program on GoogleTest, run by ctest; nothing unless PJRT_PLUGIN_BUILD_TESTS is on. GoogleTest's header is
+# compiled once, with the first test, and read by the others.
 function(pjrt_plugin_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBRARIES;DEFINES")
   _pjrt_refuse_unknown(pjrt_plugin_test ${name} "${arg_UNPARSED_ARGUMENTS}")
@@ -42,10 +43,22 @@ function(pjrt_plugin_test name)
   list(TRANSFORM arg_DEPS PREPEND pjrt_)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/csrc")
-  target_link_libraries(${name} PRIVATE pjrt_flags ${arg_DEPS} ${arg_LIBRARIES})
+  target_link_libraries(${name} PRIVATE pjrt_flags ${arg_DEPS} ${arg_LIBRARIES} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE ${arg_DEFINES})
+  target_compile_options(${name} PRIVATE -Wno-dangling-else)  # `if (x) EXPECT_EQ(...);` is what it says
+  get_property(first GLOBAL PROPERTY _pjrt_first_test)
+  if(NOT first)
+    set_property(GLOBAL PROPERTY _pjrt_first_test ${name})
+    target_precompile_headers(${name} PRIVATE "${PROJECT_SOURCE_DIR}/csrc/testing/test.h")
+  elseif(NOT arg_DEFINES)
+    target_precompile_headers(${name} REUSE_FROM ${first})
+  endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  set(timeout 300)
+  if(PJRT_PLUGIN_SANITIZE)
+    set(timeout 1500)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
 endfunction()
 
 # pjrt_plugin_module(SOURCES <file>... DEPS <name>...)

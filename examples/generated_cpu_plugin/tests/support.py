@@ -19,12 +19,13 @@ def run_python(
     Runs code in a process of its own, outside of this checkout, as a user's program would.
 
     ``environ`` is laid over the environment, where None removes; variables of the plugin and of
-    JAX that decide about platforms are removed first.
+    JAX that decide about platforms are removed first, but for the one that chooses the library.
     """
     full = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith((config.ENV_PREFIX, "JAX_PLATFORM", "PJRT_", "JAX_PJRT_"))
+        if name == config.LIBRARY_PATH_VARIABLE
+        or not name.startswith((config.ENV_PREFIX, "JAX_PLATFORM", "PJRT_", "JAX_PJRT_"))
     }
     for name, value in (environ or {}).items():
         if value is None:

@@ -9,6 +9,7 @@ from plugin_under_test import API_VERSION, capi, config, library
 pytestmark = pytest.mark.foundational
 
 
+# pitfall 75: the names in registration, client and lowering differ
 def test_one_name_everywhere() -> None:
     """JAX_PLATFORMS, the client and its devices go by the name that the answers gave."""
     devices = jax.devices(config.PLATFORM)

@@ -40,6 +40,7 @@ def test_number_of_devices_as_answered() -> None:
     assert output_of(code) == str(DEFAULT_NUM_DEVICES)
 
 
+# pitfall 24: the plugin is registered twice, under two names
 def test_initialize_is_idempotent_and_makes_no_client() -> None:
     code = COUNT_LOADS + (
         f"import {config.MODULE} as plugin\n"
@@ -58,6 +59,7 @@ def test_import_is_cheap() -> None:
     assert output_of(code) == "False False"
 
 
+# pitfall 27: the hardware is touched although another platform was asked for
 def test_jax_platforms_without_us_leaves_the_library_alone() -> None:
     code = COUNT_LOADS + "import jax\nprint(jax.devices()[0].platform, loaded)"
     assert output_of(code, {"JAX_PLATFORMS": "cpu"}) == "cpu []"
@@ -83,6 +85,7 @@ def test_registration_by_environment_is_left_to_jax() -> None:
     assert "ALREADY_EXISTS" not in result.stderr
 
 
+# pitfall 26: a missing vendor library breaks every program
 def test_missing_library_leaves_the_cpu_working(tmp_path: Path) -> None:
     code = "import jax, jax.numpy as jnp\nprint(jax.default_backend(), int(jnp.add(1, 1)))"
     missing = str(tmp_path / "missing.so")
@@ -103,6 +106,7 @@ def test_foreign_library_leaves_the_cpu_working(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+# pitfall 25: where there is no device, programs on the CPU fail too
 @pytest.mark.skipif(BACKEND == "own", reason="provoked by an option of the skeleton")
 def test_no_device_leaves_the_cpu_working() -> None:
     code = f"""

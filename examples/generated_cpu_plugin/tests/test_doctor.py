@@ -41,6 +41,7 @@ def test_text_ends_in_a_verdict() -> None:
     assert done.stdout.splitlines()[-1].startswith("All is well")
 
 
+# pitfall 77: a plugin that is not found is an unknown backend, without a reason
 def test_missing_library(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.so")
     status, found = report({config.LIBRARY_PATH_VARIABLE: missing})

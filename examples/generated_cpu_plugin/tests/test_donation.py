@@ -58,6 +58,7 @@ def inputs() -> tuple[Any, Any]:
     return jax.device_put(put[0], device), jax.device_put(put[1], device)
 
 
+# pitfall 67: donation copies in silence
 @pytest.mark.parametrize(
     "attribute", ["{tf.aliasing_output = 0 : i32}", "{jax.buffer_donor = true}"]
 )

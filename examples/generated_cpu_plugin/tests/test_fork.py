@@ -29,6 +29,7 @@ print(np.asarray(kept).sum())
 """
 
 
+# pitfall 55: a forked child waits for ever for threads that it does not have
 @pytest.mark.skipif(sys.platform != "linux", reason="forking after threads is for Linux")
 def test_child_of_a_fork_gets_an_error() -> None:
     result = run_python(CODE, timeout=60)

@@ -21,11 +21,15 @@ def path() -> Path:
     return library.find_library()
 
 
+# pitfall 16: the library exports its entry point under another spelling
+# pitfall 42: symbols of the plugin and of another library in the process take each other's place
+# pitfall 44: symbols of a library that is linked in are exported
 @on_linux
 def test_exports_one_symbol(path: Path) -> None:
     assert elf.read(path).exported == ["GetPjrtApi"]
 
 
+# pitfall 80: the library is bound to one version of Python
 @on_linux
 def test_needs_no_python(path: Path) -> None:
     needed = elf.read(path).needed

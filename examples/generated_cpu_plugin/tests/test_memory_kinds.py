@@ -61,6 +61,7 @@ def test_argument_of_a_program(kind: str) -> None:
     assert_at(double(x), place("device"), np.arange(10) * 2)
 
 
+# pitfall 65: outputs are said to be in another memory than they are
 @pytest.mark.needs_compiler
 def test_results_of_several_devices() -> None:
     place("pinned_host")

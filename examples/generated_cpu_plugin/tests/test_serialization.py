@@ -74,6 +74,7 @@ print(events.count("cache_hits"), events.count("cache_misses"), np.asarray(y).to
 """
 
 
+# pitfall 69: caches take another program for this one, or take none
 @pytest.mark.ecosystem
 @pytest.mark.skipif(BACKEND == "own", reason="a backend need not serialize its programs")
 def test_persistent_cache_over_processes(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def test_array_from_pieces(four: list[Any]) -> None:
     np.testing.assert_array_equal(np.asarray(made), array)
 
 
+# pitfall 71: programs of several devices abort, or know no shardings
 @pytest.mark.needs_compiler
 def test_pmap_with_a_sum_over_devices(four: list[Any]) -> None:
     summed = jax.pmap(lambda x: x + jax.lax.psum(x, "i"), axis_name="i", devices=four)

@@ -73,6 +73,7 @@ def assert_same_bits(result: np.ndarray[Any, Any], expected: np.ndarray[Any, Any
     assert result.tobytes() == np.ascontiguousarray(expected).tobytes()
 
 
+# pitfall 59: a scalar becomes an array of one element
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_types_and_shapes(dtype: str, shape: tuple[int, ...]) -> None:
@@ -80,6 +81,7 @@ def test_types_and_shapes(dtype: str, shape: tuple[int, ...]) -> None:
     assert_same_bits(round_trip(array), array)
 
 
+# pitfall 70: results in another layout come back transposed
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["int8", "bfloat16", "float32", "complex128", "int4"])
 @pytest.mark.parametrize("shape", [(6,), (4, 5), (3, 4, 5), (4, 0, 3)], ids=str)
@@ -94,6 +96,7 @@ def test_large_array() -> None:
     assert_same_bits(round_trip(array[::-3]), array[::-3])
 
 
+# pitfall 63: host data is freed or changed while the transfer still reads it
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize("size", [7, 1 << 20])
 def test_later_changes_of_the_host_array_are_not_seen(size: int) -> None:

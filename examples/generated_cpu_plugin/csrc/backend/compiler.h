@@ -17,6 +17,10 @@
 
 namespace PJRT_PLUGIN_NS::backend {
 
+// Layouts: frameworks ask for them in the program, by mhlo.layout_mode at the arguments and results
+// of main. The compiler says in ExecutableInfo what it chose, and frameworks check that; where it
+// leaves the layout of a shape empty, arrays are row-major there. program::LayoutPass turns what
+// was asked for into a program on row-major arrays, for a compiler that knows of no others.
 struct Program {
   std::string_view
       format;  // "mlir": a StableHLO portable artifact or MLIR text; other formats are the vendor's

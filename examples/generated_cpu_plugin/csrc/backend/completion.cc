@@ -25,6 +25,9 @@ void Call(const Callback& callback, const Status& status) noexcept {
 
 bool RunningCallbacks() { return running_callbacks != 0; }
 
+CallbackScope::CallbackScope() { ++running_callbacks; }
+CallbackScope::~CallbackScope() { --running_callbacks; }
+
 struct Completion::State {
   std::atomic<bool> ready{false};
   std::mutex mutex;
@@ -96,10 +99,9 @@ bool Promise::Set(Status status) const {
     state->ready.store(true, std::memory_order_release);
     state->cv.notify_all();
   }
-  ++running_callbacks;
+  const CallbackScope scope;
   for (const Callback& callback : callbacks) Call(callback, state->status);
   callbacks.clear();  // what they hold is let go of here too
-  --running_callbacks;
   return true;
 }
 

@@ -71,9 +71,19 @@ class Promise {
 
 std::pair<Completion, Promise> MakeCompletion();
 
-// Whether this thread is inside Promise::Set, running callbacks: what must not be done by a worker
-// of a backend that waits for its workers is then left to another thread.
+// Whether this thread is inside Promise::Set, running callbacks, or inside of a CallbackScope: it
+// may be a worker of a backend, so what waits for a backend's workers must be left to another
+// thread.
 bool RunningCallbacks();
+
+// Around a call of a framework's code that a backend makes while a program runs.
+class CallbackScope {
+ public:
+  CallbackScope();
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+};
 
 // Ready when all of `all` are; fails with the first failure in the order given.
 Completion WhenAll(std::span<const Completion> all);

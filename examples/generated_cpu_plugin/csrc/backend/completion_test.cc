@@ -108,5 +108,3 @@ TEST(WhenAll, ManyThreads) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::backend
-
-TEST_MAIN()

@@ -19,16 +19,23 @@
 #include "backend/custom_call.h"
 #include "backend/device.h"
 #include "backend/options.h"
+#include "backend/recorder.h"
 #include "backend/status.h"
 #include "generated/config.h"
 
 namespace PJRT_PLUGIN_NS::backend {
 
 // The key-value store through which the processes of one job find each other. Only there when
-// num_processes > 1.
+// num_processes > 1. May be called from any thread, though not under a lock: it is the framework's
+// code. Valid until the framework destroys its client, which buffers and the driver may outlive:
+// for CreateDriver, and for compilations and launches while they begin.
 struct KeyValueStore {
+  // ALREADY_EXISTS, usually, for a key that has a value.
   std::function<Status(std::string_view key, std::string_view value)> put;
+  // Waits for somebody to put the value: DEADLINE_EXCEEDED when nobody does in time.
   std::function<Result<std::string>(std::string_view key, int timeout_ms)> get;
+  // NOT_FOUND when nobody has put the value yet.
+  std::function<Result<std::string>(std::string_view key)> try_get;
 };
 
 // What the framework knows of one process of the job.
@@ -52,6 +59,8 @@ struct DriverOptions {
   KeyValueStore store;
   // The foreign functions that programs may call; lives for ever. Null: there are none.
   CustomCalls* custom_calls = nullptr;
+  // Where to note what the devices do while a profile is taken; lives for ever, never null.
+  Recorder* recorder = Recorder::None();
   // The driver is asked for no more than what its devices and memories are, and to compile: it
   // touches no hardware. INVALID_ARGUMENT when there are no such devices; UNIMPLEMENTED from a
   // backend that cannot compile without its devices.

@@ -38,7 +38,9 @@ struct Sharding {
 };
 
 struct ParameterInfo {
-  Shape shape;  // on one device
+  // On one device. Its layout is that of the blocks that the executable takes: the plugin layer
+  // refuses arrays of another one, and tells frameworks of it.
+  Shape shape;
   std::optional<Sharding>
       sharding;  // nothing: not known, which frameworks accept on one device only
   std::string memory_kind = std::string(kDeviceMemoryKind);
@@ -47,7 +49,7 @@ struct ParameterInfo {
 };
 
 struct OutputInfo {
-  Shape shape;                       // on one device
+  Shape shape;                       // on one device, with the layout of the block it comes in
   std::optional<Sharding> sharding;  // as of a parameter
   std::string memory_kind = std::string(kDeviceMemoryKind);
 };
@@ -88,6 +90,8 @@ struct LaunchResult {
   // One an output; contents valid once `done` is OK. Each is a block of its own, or one that the
   // caller donated: an argument that was not donated is never handed out again.
   std::vector<std::shared_ptr<Allocation>> outputs;
+  // Ready when the launch has let go of its working memory and of all blocks but the outputs: those
+  // who find the memory full wait for this.
   Completion done;
 };
 
@@ -108,8 +112,10 @@ class Executable {
   // Starts the program on all the devices of `launches` (those of this process) and returns without
   // waiting for inputs. The results come in the order of the launches. A failure that is known at
   // once (out of memory, a wrong device) is the Result's and starts nothing; a later one is
-  // `done`'s. When one of `after` fails, `done` fails with that failure. The executable stays alive
-  // until every `done` is ready.
+  // `done`'s. After RESOURCE_EXHAUSTED the plugin layer waits for earlier work of the client and
+  // calls again with the same launches, so memory is best taken here, and never waited for. When
+  // one of `after` fails, `done` fails with that failure. The executable stays alive until every
+  // `done` is ready.
   virtual Result<std::vector<LaunchResult>> Execute(std::span<const Launch> launches,
                                                     const LaunchOptions& options) = 0;
 

@@ -75,7 +75,7 @@ class Memory {
 
   // A block of at least `bytes` bytes (0 is valid), aligned to 64 or to what the hardware wants.
   // RESOURCE_EXHAUSTED when the memory is full; the message says how much was asked for, in use and
-  // available.
+  // available. Does not wait for memory: the plugin layer waits for work in flight and asks again.
   virtual Result<std::shared_ptr<Allocation>> Allocate(size_t bytes) = 0;
 
   // ---- Optional abilities ----

@@ -53,6 +53,7 @@ TEST(DeletedBuffer, SaysWhatItWas) {
   DestroyBuffer(buffer);
 }
 
+// pitfall 66: success with a null address; a donated buffer is read
 TEST(DeletedBuffer, HasNoContents) {
   Fake::Reset();
   TestClient client;
@@ -131,5 +132,3 @@ TEST(DeletedExecutable, AnswersButDoesNotRun) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -42,10 +42,10 @@ Status AliasFulfillment::Fulfill(Buffer* real, const char* function) const {
     return InvalidArgument(std::string(function) +
                            ": buffer is null, but status_code is OK; give a buffer or a failure");
   }
-  if (real->memory != memory || real->shape != shape) {
-    return InvalidArgument(std::string(function) + ": the buffer is " + ShowShape(real->shape) +
+  if (real->memory != memory || !AreSameArrays(real->shape, shape)) {
+    return InvalidArgument(std::string(function) + ": the buffer is " + ShowLayout(real->shape) +
                            " in " + real->memory->impl->info().debug_string +
-                           ", but the alias was made for " + ShowShape(shape) + " in " +
+                           ", but the alias was made for " + ShowLayout(shape) + " in " +
                            memory->impl->info().debug_string);
   }
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Donation from, real->HandOver(function));
@@ -79,7 +79,7 @@ PJRT_Error* Layer::Client_CreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Args* 
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       backend::Shape shape,
       MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckRowMajor(args->shape_layout, shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(SetLayout(args->shape_layout, kFunction, &shape));
   auto [ready, promise] = backend::MakeCompletion();
   auto fulfillment = std::make_unique<AliasFulfillment>(client->shared_from_this(), memory,
                                                         std::move(shape), std::move(promise));

@@ -100,7 +100,7 @@ TEST(AliasBuffer, MayBeRunOnBeforeItIsFulfilled) {
   TestClient client;
   PJRT_LoadedExecutable* inc = client.Compile("inc");
   Alias alias = CreateAlias(client, client.memory(0, "device"));
-  Run run = Execute(inc, {{alias.buffer}});
+  Execution run = Execute(inc, {{alias.buffer}});
   EXPECT_EQ(run.error, "");
   EXPECT_EQ(Fake::BlocksReused(), 1);  // a donation of memory whose contents are still to come
   EXPECT_TRUE(IsDeleted(alias.buffer));
@@ -163,7 +163,7 @@ TEST(AliasBuffer, ReadersOfTheRealBufferAreWaitedFor) {
   EXPECT_EQ(Text(Api().PJRT_Buffer_ToHostBuffer(&read)), "");
   Alias alias = CreateAlias(client, client.memory(0, "device"));
   EXPECT_EQ(alias.Fulfill(x), "");
-  Run run = Execute(inc, {{alias.buffer}});
+  Execution run = Execute(inc, {{alias.buffer}});
   EXPECT_EQ(Fake::BlocksReused(), 1);
   Fake::RunQueued();
   EXPECT_EQ(Finish(read.event), "");
@@ -180,13 +180,13 @@ TEST(AliasBuffer, FailsWithTheFailureItIsGiven) {
   TestClient client;
   PJRT_LoadedExecutable* inc = client.Compile("inc");
   Alias early = CreateAlias(client, client.memory(0, "device"));
-  Run run = Execute(inc, {{early.buffer}});  // poisoned while it waits
+  Execution run = Execute(inc, {{early.buffer}});  // poisoned while it waits
   EXPECT_EQ(early.Fulfill(nullptr, PJRT_Error_Code_UNAVAILABLE, "no such array"), "");
   EXPECT_EQ(ReadyText(run.outputs[0][0]), "14: no such array");
   Alias late = CreateAlias(client, client.memory(0, "device"));
   EXPECT_EQ(late.Fulfill(nullptr, PJRT_Error_Code_UNAVAILABLE, "no such array"), "");
   EXPECT_EQ(ReadyText(late.buffer), "14: no such array");
-  Run poisoned = Execute(inc, {{late.buffer}});
+  Execution poisoned = Execute(inc, {{late.buffer}});
   EXPECT_EQ(ReadyText(poisoned.outputs[0][0]), "14: no such array");
   Destroy(poisoned);
   Destroy(run);
@@ -200,8 +200,8 @@ TEST(AliasBuffer, OfAFailedBufferFailsAsItDoes) {
   TestClient client;
   PJRT_LoadedExecutable* late = client.Compile("late");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run run = Execute(late, {{x}});
-  Run poisoned = Execute(late, {{run.outputs[0][0]}});  // has no memory at all
+  Execution run = Execute(late, {{x}});
+  Execution poisoned = Execute(late, {{run.outputs[0][0]}});  // has no memory at all
   for (PJRT_Buffer* failed : {run.outputs[0][0], poisoned.outputs[0][0]}) {
     Alias alias = CreateAlias(client, client.memory(0, "device"));
     EXPECT_EQ(alias.Fulfill(failed), "");
@@ -284,7 +284,7 @@ TEST(AliasBuffer, MayFailWhileItIsRunOn) {
       EXPECT_EQ(alias.Fulfill(nullptr, PJRT_Error_Code_UNAVAILABLE, "no such array"), "");
     });
     go = true;
-    Run run = Execute(inc, {{alias.buffer}});
+    Execution run = Execute(inc, {{alias.buffer}});
     EXPECT_EQ(run.error, "");
     EXPECT_EQ(ReadyText(run.outputs[0][0]), "14: no such array");
     failer.join();
@@ -333,5 +333,3 @@ TEST(AliasBuffer, IsTestedWhereTheApiHasIt) {}
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -158,10 +158,11 @@ bool IsDeleted(PJRT_Buffer* buffer) {
   return args.is_deleted;
 }
 
-Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buffer*>> arguments,
-            size_t num_outputs, std::vector<int64_t> not_donatable, PJRT_Device* execute_device,
-            PJRT_ExecuteOptions options) {
-  Run run;
+Execution Execute(PJRT_LoadedExecutable* executable,
+                  std::vector<std::vector<PJRT_Buffer*>> arguments, size_t num_outputs,
+                  std::vector<int64_t> not_donatable, PJRT_Device* execute_device,
+                  PJRT_ExecuteOptions options) {
+  Execution run;
   std::vector<PJRT_Buffer* const*> lists;
   std::vector<PJRT_Buffer**> outputs;
   run.outputs.resize(arguments.size(), std::vector<PJRT_Buffer*>(num_outputs));
@@ -185,7 +186,7 @@ Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buff
   return run;
 }
 
-void Destroy(const Run& run) {
+void Destroy(const Execution& run) {
   if (!run.error.empty()) return;
   for (const auto& device : run.outputs) {
     for (PJRT_Buffer* output : device) DestroyBuffer(output);

@@ -20,6 +20,14 @@ namespace PJRT_PLUGIN_NS::plugin {
 // The call table over plugin::Layer, without a vendor's overrides.
 const PJRT_Api& Api();
 
+// Of that API's chain; null when it is not there.
+template <typename Extension>
+const Extension* FindExtension(PJRT_Extension_Type type) {
+  const PJRT_Extension_Base* one = Api().extension_start;
+  while (one != nullptr && one->type != type) one = one->next;
+  return reinterpret_cast<const Extension*>(one);
+}
+
 // The error's text, prefixed with its code ("3: ..."), and frees it; "" for null.
 std::string Text(PJRT_Error* error);
 
@@ -87,16 +95,16 @@ std::vector<T> Get(PJRT_Buffer* buffer) {
 bool IsDeleted(PJRT_Buffer* buffer);
 
 // One call of PJRT_LoadedExecutable_Execute.
-struct Run {
+struct Execution {
   std::vector<std::vector<PJRT_Buffer*>> outputs;  // [device][output]
   std::vector<PJRT_Event*> done;
   std::string error;
 };
-Run Execute(PJRT_LoadedExecutable* executable, std::vector<std::vector<PJRT_Buffer*>> arguments,
-            size_t num_outputs = 1, std::vector<int64_t> not_donatable = {},
-            PJRT_Device* execute_device = nullptr,
-            PJRT_ExecuteOptions options = Make<PJRT_ExecuteOptions>());
-void Destroy(const Run& run);
+Execution Execute(PJRT_LoadedExecutable* executable,
+                  std::vector<std::vector<PJRT_Buffer*>> arguments, size_t num_outputs = 1,
+                  std::vector<int64_t> not_donatable = {}, PJRT_Device* execute_device = nullptr,
+                  PJRT_ExecuteOptions options = Make<PJRT_ExecuteOptions>());
+void Destroy(const Execution& run);
 void DestroyLoaded(PJRT_LoadedExecutable* executable);
 
 }  // namespace PJRT_PLUGIN_NS::plugin

@@ -66,6 +66,7 @@ struct Buffer : Handle<Tag::kBuffer> {
          std::shared_ptr<AliasBlock> alias, Completion ready)
       : Buffer(std::move(client), device, memory, std::move(shape), Block(), std::move(ready)) {
     alias_ = std::move(alias);
+    waits_for_caller = true;
   }
 
   // INVALID_ARGUMENT when the buffer was deleted or donated; the failure of a buffer that stands
@@ -97,6 +98,9 @@ struct Buffer : Handle<Tag::kBuffer> {
   Memory* const memory;
   const backend::Shape shape;
   const Completion ready;  // the contents are there, or why they never will be
+  // `ready` waits for something that the caller has still to do, or for work that does. Set before
+  // the caller gets the buffer.
+  bool waits_for_caller = false;
 
  private:
   // To everybody but TakeBack a donated buffer is a deleted one.

@@ -8,15 +8,16 @@
 #include "plugin/buffer.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
-// Where and how the caller wants the array.
+// Where and how the caller wants the array; without a layout, as it lies on the device.
 struct HostTarget {
   Strides strides;
-  bool row_major;
-  size_t bytes;  // from the first to the last byte that is written
+  bool as_on_device;  // byte for byte
+  size_t bytes;       // from the first to the last byte that is written
 };
 
 Result<HostTarget> ReadTarget(const PJRT_Buffer_MemoryLayout* layout, const backend::Shape& shape) {
@@ -31,15 +32,16 @@ Result<HostTarget> ReadTarget(const PJRT_Buffer_MemoryLayout* layout, const back
                              "; strides to write to must be positive");
     }
   }
-  const bool row_major = IsRowMajor(shape, strides);
-  return HostTarget{std::move(strides), row_major, bytes};
+  const bool as_on_device = IsAsOnDevice(shape, strides);
+  return HostTarget{std::move(strides), as_on_device, bytes};
 }
 
 void CopyOut(const backend::Shape& shape, const void* from, const HostTarget& target, void* dst) {
-  if (target.row_major) {
+  if (target.as_on_device) {
     std::memcpy(dst, from, shape.byte_size());
   } else {
-    CopyStrided(shape.dims, DTypeBytes(shape.dtype), from, RowMajor(shape), dst, target.strides);
+    CopyStrided(shape.dims, DTypeBytes(shape.dtype), from, DeviceStrides(shape), dst,
+                target.strides);
   }
 }
 
@@ -67,13 +69,17 @@ Result<Completion> ToHost(Buffer& buffer, HostTarget target, void* dst) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, buffer.Read(kFunction));
   const size_t bytes = buffer.shape.byte_size();
   if (bytes == 0) return buffer.ready;
+  const Recording recording(buffer.device->impl->info().id, Work::kDeviceToHost, bytes);
   if (buffer.memory->host_accessible && buffer.ready.IsReady()) {
     CopyOut(buffer.shape, use.block()->address(), target, dst);
+    recording.Until(Completion());
     return Completion();
   }
-  Completion done = target.row_major ? buffer.device->impl->stream().CopyToHost(
-                                           {use.block(), 0, bytes}, dst, {&buffer.ready, 1})
-                                     : CopyStaged(buffer, use.block(), std::move(target), dst);
+  Completion done = target.as_on_device ? buffer.device->impl->stream().CopyToHost(
+                                              {use.block(), 0, bytes}, dst, {&buffer.ready, 1})
+                                        : CopyStaged(buffer, use.block(), std::move(target), dst);
+  recording.Until(done, {&buffer.ready, 1});
+  buffer.client->work.Add(done, buffer.waits_for_caller);
   use.End(done);
   return done;
 }
@@ -92,8 +98,11 @@ Result<Buffer::Use> ReadRaw(Buffer& buffer, int64_t offset, int64_t size, const 
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, ReadRaw(buffer, offset, size, kFunction));
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(dst, size_t(size), "dst", kFunction));
   if (size == 0) return buffer.ready;
+  const Recording recording(buffer.device->impl->info().id, Work::kDeviceToHost, size_t(size));
   Completion done = buffer.device->impl->stream().CopyToHost(
       {use.block(), size_t(offset), size_t(size)}, dst, {&buffer.ready, 1});
+  recording.Until(done, {&buffer.ready, 1});
+  buffer.client->work.Add(done, buffer.waits_for_caller);
   use.End(done);
   return done;
 }
@@ -108,16 +117,22 @@ Result<Buffer*> CopyTo(Buffer& buffer, Device* device, Memory* memory, const cha
   if (buffer.ready.IsReady() && !buffer.ready.status().ok()) {
     return NewErrorBuffer(buffer.client, device, memory, buffer.shape, buffer.ready.status());
   }
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, buffer.Read(function));
   const size_t bytes = buffer.shape.byte_size();
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, memory->impl->Allocate(bytes));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, memory->Allocate(bytes));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, buffer.Read(function));
   Completion done = buffer.ready;
   if (bytes != 0) {
+    const Recording recording(device->impl->info().id, Work::kDeviceToDevice, bytes);
     done = buffer.device->impl->stream().Copy({use.block(), 0, bytes}, {block, 0, bytes},
                                               {&buffer.ready, 1});
+    recording.Until(done, {&buffer.ready, 1});
+    buffer.client->work.Add(done, buffer.waits_for_caller);
     use.End(done);
   }
-  return new Buffer(buffer.client, device, memory, buffer.shape, std::move(block), std::move(done));
+  Buffer* const copy =
+      new Buffer(buffer.client, device, memory, buffer.shape, std::move(block), std::move(done));
+  copy->waits_for_caller = buffer.waits_for_caller;
+  return copy;
 }
 
 }  // namespace
@@ -180,7 +195,7 @@ struct LateCopy {
   static constexpr char kFunction[] = "PJRT_Buffer_CopyRawToHostFuture";
 
   std::shared_ptr<Client> client;
-  backend::Stream* stream;
+  backend::Device* device;
   backend::Region from;
   Completion ready;
   backend::Promise promise;
@@ -191,7 +206,9 @@ struct LateCopy {
       promise.Set(std::move(status));
       return;
     }
-    const Completion copied = stream->CopyToHost(from, dst, {&ready, 1});
+    const Recording recording(device->info().id, Work::kDeviceToHost, from.bytes);
+    const Completion copied = device->stream().CopyToHost(from, dst, {&ready, 1});
+    recording.Until(copied, {&ready, 1});
     copied.OnReady([promise = std::make_shared<backend::Promise>(std::move(promise))](
                        const Status& status) { promise->Set(status); });
   }
@@ -218,7 +235,7 @@ PJRT_Error* Layer::Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Ar
   args->event = NewEvent(done);
   args->callback_data =
       new LateCopy{buffer.client,
-                   &buffer.device->impl->stream(),
+                   buffer.device->impl,
                    {use.block(), size_t(args->offset), size_t(args->transfer_size)},
                    buffer.ready,
                    std::move(promise)};

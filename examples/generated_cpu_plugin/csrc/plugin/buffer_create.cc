@@ -9,6 +9,7 @@
 #include "plugin/buffer.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -70,8 +71,8 @@ struct HostBuffer {
   backend::Shape shape;
   const void* data;
   Strides strides;
-  bool row_major;
-  int semantics;  // a PJRT_HostBufferSemantics; what is none of them is taken for the strictest
+  bool as_on_device;  // byte for byte
+  int semantics;      // a PJRT_HostBufferSemantics; what is none of them is taken for the strictest
 
   // Whether the caller leaves the memory as it is until it hears that the transfer is over.
   bool StaysUntilDone() const {
@@ -96,11 +97,10 @@ Result<HostBuffer> ReadArgs(const PJRT_Client_BufferFromHostBuffer_Args& args) {
                                ResolvePlace(host.client, args.device, args.memory, kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN(host.shape,
                                MakeShape(args.type, args.dims, args.num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_ERROR(CheckRowMajor(args.device_layout, host.shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_ERROR(SetLayout(args.device_layout, kFunction, &host.shape));
   host.data = args.data;
   host.semantics = Raw(args.host_buffer_semantics);
   host.strides = RowMajor(host.shape);
-  host.row_major = true;
   if (args.byte_strides != nullptr && args.num_byte_strides != 0) {
     if (args.num_byte_strides != args.num_dims) {
       return InvalidArgument(std::string(kFunction) + ": there are " +
@@ -109,9 +109,9 @@ Result<HostBuffer> ReadArgs(const PJRT_Client_BufferFromHostBuffer_Args& args) {
     }
     host.strides.assign(args.byte_strides, args.byte_strides + args.num_byte_strides);
     PJRT_PLUGIN_RETURN_IF_ERROR(Extent(host.shape, host.strides, kFunction).status());
-    host.row_major = IsRowMajor(host.shape, host.strides);
   }
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(host.data, host.shape.byte_size(), "data", kFunction));
+  host.as_on_device = IsAsOnDevice(host.shape, host.strides);
   return host;
 }
 
@@ -127,7 +127,7 @@ Created Make(HostBuffer& host, Block block, Completion ready, Completion host_do
 std::unique_ptr<Created> TryShare(HostBuffer& host, size_t bytes) {
   const bool is_mutable = host.semantics == PJRT_HostBufferSemantics_kMutableZeroCopy;
   if (!is_mutable && host.semantics != PJRT_HostBufferSemantics_kImmutableZeroCopy) return nullptr;
-  if (!host.row_major || bytes < kWorthSharing) return nullptr;
+  if (!host.as_on_device || bytes < kWorthSharing) return nullptr;
   Result<Block> wrapped = host.place.memory->impl->Wrap(const_cast<void*>(host.data), bytes);
   if (!wrapped.ok()) return nullptr;
   auto [released, promise] = backend::MakeCompletion();
@@ -137,33 +137,39 @@ std::unique_ptr<Created> TryShare(HostBuffer& host, size_t bytes) {
                                         Completion(), released, is_mutable));
 }
 
-void CopyRowMajor(const HostBuffer& host, size_t bytes, void* to) {
-  if (host.row_major) {
+void CopyIn(const HostBuffer& host, size_t bytes, void* to) {
+  if (host.as_on_device) {
     std::memcpy(to, host.data, bytes);
   } else {
     CopyStrided(host.shape.dims, DTypeBytes(host.shape.dtype), host.data, host.strides, to,
-                RowMajor(host.shape));
+                DeviceStrides(host.shape));
   }
 }
 
 Result<Created> FromHost(HostBuffer host) {
   const size_t bytes = host.shape.byte_size();
   if (std::unique_ptr<Created> shared = TryShare(host, bytes)) return std::move(*shared);
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, host.place.memory->impl->Allocate(bytes));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, host.place.memory->Allocate(bytes));
   if (bytes == 0) return Make(host, std::move(block), Completion(), Completion());
+  const Recording recording(host.place.device->impl->info().id, Work::kHostToDevice, bytes);
   if (host.place.memory->host_accessible) {
-    CopyRowMajor(host, bytes, block->address());
+    CopyIn(host, bytes, block->address());
+    recording.Until(Completion());
     return Make(host, std::move(block), Completion(), Completion());
   }
   backend::Stream& stream = host.place.device->impl->stream();
   const backend::Region to = {block, 0, bytes};
-  if (host.row_major && host.StaysUntilDone()) {
+  if (host.as_on_device && host.StaysUntilDone()) {
     Completion copied = stream.CopyFromHost(host.data, to, {});
+    recording.Until(copied);
+    host.client->work.Add(copied);
     return Make(host, std::move(block), copied, copied);
   }
   // The caller's memory is free when this returns; the copy of it lives until the transfer ends.
   const auto staging = DenseCopy(host.shape, host.data, host.strides);
   Completion copied = stream.CopyFromHost(staging.get(), to, {});
+  recording.Until(copied);
+  host.client->work.Add(copied);
   if (!copied.IsReady()) copied.OnReady([staging](const Status&) {});
   return Make(host, std::move(block), std::move(copied), Completion());
 }
@@ -192,7 +198,7 @@ PJRT_Error* Layer::Client_CreateViewOfDeviceBuffer(
                                  ResolvePlace(client, args->device, memory, kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       backend::Shape shape, MakeShape(args->element_type, args->dims, args->num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckRowMajor(args->layout, shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(SetLayout(args->layout, kFunction, &shape));
   PJRT_PLUGIN_RETURN_IF_C_ERROR(
       CheckPointer(args->device_buffer_ptr, shape.byte_size(), "device_buffer_ptr", kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
@@ -221,8 +227,8 @@ PJRT_Error* Layer::Client_CreateUninitializedBuffer(
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       backend::Shape shape,
       MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckRowMajor(args->shape_layout, shape, kFunction));
-  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Block block, place.memory->impl->Allocate(shape.byte_size()));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(SetLayout(args->shape_layout, kFunction, &shape));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Block block, place.memory->Allocate(shape.byte_size()));
   args->buffer = ToC(new Buffer(client->shared_from_this(), place.device, place.memory,
                                 std::move(shape), std::move(block), Completion()));
   return nullptr;
@@ -242,6 +248,7 @@ PJRT_Error* Layer::Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args* 
 #if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateErrorBuffer_Args_payload
   payloads = ReadPayloads(args->payload, args->num_payload);
 #endif
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(SetLayout(args->shape_layout, kFunction, &shape));
   Status status = MakeStatus(args->error_code, args->error_message, args->error_message_size,
                              std::move(payloads));
   if (status.ok()) {

@@ -40,11 +40,13 @@ PJRT_Error* Layer::Buffer_Bitcast(PJRT_Buffer_Bitcast_Args* args) {
   Buffer& buffer = *FromC(args->buffer);
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       backend::Shape shape, MakeShape(args->element_type, args->dims, args->num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckRowMajor(args->device_layout, shape, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(SetLayout(args->device_layout, kFunction, &shape));
   PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckBitcast(buffer.shape, shape, kFunction));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Buffer::Donation from, buffer.HandOver(kFunction));
-  args->out_buffer = ToC(new Buffer(buffer.client, buffer.device, buffer.memory, std::move(shape),
-                                    std::move(from), buffer.ready));
+  Buffer* const cast = new Buffer(buffer.client, buffer.device, buffer.memory, std::move(shape),
+                                  std::move(from), buffer.ready);
+  cast->waits_for_caller = buffer.waits_for_caller;
+  args->out_buffer = ToC(cast);
   return nullptr;
 }
 #endif
@@ -77,8 +79,10 @@ PJRT_Error* Layer::Buffer_DonateWithControlDependency(
   Completion ready = from.block == nullptr ? buffer.ready : backend::WhenAll(both);
   args->callback_data = new backend::Promise(std::move(promise));
   args->dependency_ready_callback = EndDependency;
-  args->out_buffer = ToC(new Buffer(buffer.client, buffer.device, buffer.memory, buffer.shape,
-                                    std::move(from), std::move(ready)));
+  Buffer* const out = new Buffer(buffer.client, buffer.device, buffer.memory, buffer.shape,
+                                 std::move(from), std::move(ready));
+  out->waits_for_caller = true;
+  args->out_buffer = ToC(out);
   return nullptr;
 }
 #endif

@@ -99,6 +99,7 @@ TEST(Bitcast, RefusesWhatTheMemoryCannotBeAndLeavesTheBuffer) {
   layout.tiled.minor_to_major = column_major;
   layout.tiled.minor_to_major_size = 2;
   PJRT_Buffer* square = client.Put<float>({1, 2, 3, 4}, {4});
+  layout.tiled.num_tiles = 1;
   EXPECT_CONTAINS(Bitcast(square, PJRT_Buffer_Type_F32, {2, 2}, &layout).error, "12: ");
   EXPECT_FALSE(IsDeleted(x));
   EXPECT_EQ(Get<float>(x), (Floats{1, 2}));
@@ -150,7 +151,7 @@ TEST(Bitcast, ReadersOfTheOldBufferAreWaitedFor) {
   EXPECT_EQ(Text(Api().PJRT_Buffer_ToHostBuffer(&read)), "");
   const Cast y = Bitcast(x, PJRT_Buffer_Type_F32, {4});
   DestroyBuffer(x);
-  Run run = Execute(inc, {{y.buffer}});
+  Execution run = Execute(inc, {{y.buffer}});
   EXPECT_EQ(Fake::BlocksReused(), 1);
   Fake::RunQueued();
   EXPECT_EQ(Finish(read.event), "");
@@ -170,7 +171,7 @@ TEST(Bitcast, LeavesExternalReferencesWhatTheySee) {
   AddReference(x);
   const auto* outside = reinterpret_cast<const float*>(Address(x));
   const Cast y = Bitcast(x, PJRT_Buffer_Type_F32, {4});
-  Run run = Execute(inc, {{y.buffer}});
+  Execution run = Execute(inc, {{y.buffer}});
   EXPECT_EQ(Fake::BlocksReused(), 0);
   EXPECT_EQ(Get<float>(run.outputs[0][0])[0], 2.0f);
   Destroy(run);
@@ -189,7 +190,7 @@ TEST(Bitcast, MayBeDonatedOn) {
   PJRT_LoadedExecutable* inc = client.Compile("inc");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {2, 2});
   const Cast y = Bitcast(x, PJRT_Buffer_Type_F32, {4});
-  Run run = Execute(inc, {{y.buffer}});
+  Execution run = Execute(inc, {{y.buffer}});
   EXPECT_EQ(Fake::BlocksReused(), 1);
   EXPECT_TRUE(IsDeleted(y.buffer));
   Destroy(run);
@@ -203,7 +204,7 @@ TEST(Bitcast, OfAFailureIsThatFailure) {
   TestClient client;
   PJRT_LoadedExecutable* late = client.Compile("late");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run run = Execute(late, {{x}});
+  Execution run = Execute(late, {{x}});
   const Cast y = Bitcast(run.outputs[0][0], PJRT_Buffer_Type_F32, {2, 2});
   EXPECT_EQ(y.error, "");
   EXPECT_CONTAINS(Finish(ReadyEvent(y.buffer)), "it broke while running");
@@ -255,7 +256,7 @@ TEST(ControlDependency, TheNewBufferWaitsForIt) {
   DestroyBuffer(x);
   EXPECT_EQ(Address(y.buffer), address);
   PJRT_Event* ready = ReadyEvent(y.buffer);
-  Run run = Execute(inc, {{y.buffer}});
+  Execution run = Execute(inc, {{y.buffer}});
   EXPECT_FALSE(IsReady(ready));
   EXPECT_FALSE(IsReady(run.done[0]));
   y.End();
@@ -273,7 +274,7 @@ TEST(ControlDependency, ItsFailureIsTheBuffers) {
   PJRT_LoadedExecutable* inc = client.Compile("inc");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
   Dependent y = Donate(x);
-  Run run = Execute(inc, {{y.buffer}});
+  Execution run = Execute(inc, {{y.buffer}});
   y.End(PJRT_Error_Code_ABORTED, "the other side is gone");
   EXPECT_EQ(Finish(ReadyEvent(run.outputs[0][0])), "10: the other side is gone");
   Destroy(run);
@@ -301,8 +302,8 @@ TEST(ControlDependency, OfAFailureIsThatFailureAtOnce) {
   TestClient client;
   PJRT_LoadedExecutable* late = client.Compile("late");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run run = Execute(late, {{x}});
-  Run poisoned = Execute(late, {{run.outputs[0][0]}});  // has no memory at all
+  Execution run = Execute(late, {{x}});
+  Execution poisoned = Execute(late, {{run.outputs[0][0]}});  // has no memory at all
   Dependent y = Donate(poisoned.outputs[0][0]);
   EXPECT_CONTAINS(Finish(ReadyEvent(y.buffer)), "it broke while running");
   y.End();
@@ -331,5 +332,3 @@ TEST(Replace, IsTestedWhereTheApiHasIt) {}
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -57,6 +57,7 @@ constexpr auto kUntilDone = PJRT_HostBufferSemantics_kImmutableUntilTransferComp
 constexpr auto kZeroCopy = PJRT_HostBufferSemantics_kImmutableZeroCopy;
 constexpr auto kMutableZeroCopy = PJRT_HostBufferSemantics_kMutableZeroCopy;
 
+// pitfall 63: host data is freed or changed while the transfer still reads it
 TEST(FromHost, DuringCallTheMemoryIsFreeAtOnce) {
   for (bool host_accessible : {false, true}) {
     Fake::Reset({.host_accessible = host_accessible, .manual = true});
@@ -71,6 +72,7 @@ TEST(FromHost, DuringCallTheMemoryIsFreeAtOnce) {
   }
 }
 
+// pitfall 63: host data is freed or changed while the transfer still reads it
 TEST(FromHost, UntilTransferCompletesIsReadThere) {
   Fake::Reset({.manual = true});
   TestClient client;
@@ -107,6 +109,7 @@ TEST(FromHost, ZeroCopySharesWhatIsWorthIt) {
   DestroyBuffer(small.buffer);
 }
 
+// pitfall 56: strides of host arrays are ignored, so a transpose arrives wrong
 TEST(FromHost, StridesOfAnySign) {
   for (bool host_accessible : {false, true}) {
     Fake::Reset({.host_accessible = host_accessible});
@@ -134,6 +137,7 @@ TEST(FromHost, StridesOfAnySign) {
   }
 }
 
+// pitfall 61: arrays of narrow integers fail
 TEST(FromHost, EveryTypeByteByByte) {
   Fake::Reset();
   TestClient client;
@@ -158,6 +162,7 @@ TEST(FromHost, EveryTypeByteByByte) {
   EXPECT_CONTAINS(client.error, "token");
 }
 
+// pitfall 62: freeing a buffer of a type that is not supported crashes
 TEST(FromHost, RefusesWhatCannotBe) {
   Fake::Reset();
   TestClient client;
@@ -213,6 +218,8 @@ TEST(FromHost, UnknownSemanticsAreTheStrictest) {
   DestroyBuffer(args.buffer);
 }
 
+// pitfall 57: the size that a copy to the host needs is the padded one of the device
+// pitfall 70: results in another layout come back transposed
 TEST(ToHost, LayoutsAndSizes) {
   for (bool host_accessible : {false, true}) {
     Fake::Reset({.host_accessible = host_accessible});
@@ -277,6 +284,7 @@ TEST(ToHost, WaitsForTheContents) {
   EXPECT_EQ(Fake::LiveBlocks(), 0);
 }
 
+// pitfall 11: a clean-up path that cannot fail is not implemented, and the framework aborts
 TEST(Buffer, DeletedOnesRefuse) {
   Fake::Reset();
   TestClient client;
@@ -327,6 +335,7 @@ TEST(Buffer, ExternalReferencesKeepTheMemory) {
   DestroyBuffer(buffer);
 }
 
+// pitfall 13: copies between devices and memory analysis jump to null
 TEST(Copy, ToOtherDevicesAndMemories) {
   Fake::Reset();
   TestClient client;
@@ -469,6 +478,7 @@ TEST(View, CallsBackWhenItIsNoLongerUsed) {
 }
 
 // The client's driver stays until its last buffer is gone, whatever goes first.
+// pitfall 49: destroying buffers after the client crashes
 TEST(Lifetime, BuffersOutliveTheClient) {
   Fake::Reset();
   TestClient client;
@@ -481,6 +491,7 @@ TEST(Lifetime, BuffersOutliveTheClient) {
   EXPECT_EQ(Fake::LiveBlocks(), 0);
 }
 
+// pitfall 53: threads race for whether a buffer is deleted or ready
 TEST(Lifetime, ReadsAndDeletesFromManyThreads) {
   Fake::Reset();
   for (int round = 0; round < 50; ++round) {
@@ -509,5 +520,3 @@ TEST(Lifetime, ReadsAndDeletesFromManyThreads) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

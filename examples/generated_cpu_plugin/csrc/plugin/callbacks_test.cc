@@ -27,12 +27,13 @@ void Register(PJRT_Event* event, int* calls) {
   EXPECT_EQ(Text(Api().PJRT_Event_OnReady(&args)), "");
 }
 
+// pitfall 52: an exception in one operation ends the process
 TEST(ThrowingCallback, OfAnEvent) {
   Fake::Reset({.manual = true});
   TestClient client;
   PJRT_LoadedExecutable* inc = client.Compile("inc");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run run = Execute(inc, {{x}});
+  Execution run = Execute(inc, {{x}});
   int calls = 0;
   Register(run.done[0], &calls);  // the first must not keep the second from running
   Register(run.done[0], &calls);
@@ -140,5 +141,3 @@ TEST(ThrowingCallback, OfPayloads) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -91,8 +91,10 @@ int ToPrimitiveType(backend::DType dtype) {
 
 // ShapeProto: element_type 2, dimensions 3, layout 5 with minor_to_major 1, is_dynamic_dimension 6.
 std::string WriteShape(const backend::Shape& shape) {
-  std::vector<int64_t> minor_to_major;
-  for (size_t i = shape.dims.size(); i-- > 0;) minor_to_major.push_back(int64_t(i));
+  std::vector<int64_t> minor_to_major = shape.minor_to_major;
+  if (minor_to_major.empty()) {
+    for (size_t i = shape.dims.size(); i-- > 0;) minor_to_major.push_back(int64_t(i));
+  }
   std::string layout;
   PutPacked(1, minor_to_major, &layout);
   std::string out;
@@ -116,9 +118,8 @@ PJRT_Error* Layer::TopologyDescription_MakeCanonicalShapeForMemorySpace(
         "PJRT_TopologyDescription_GetMemorySpaceKindIds"));
   }
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
-      const backend::Shape shape,
-      MakeShape(args->element_type, args->dims, args->num_dims, kFunction));
-  PJRT_PLUGIN_RETURN_IF_C_ERROR(CheckRowMajor(args->layout, shape, kFunction));
+      backend::Shape shape, MakeShape(args->element_type, args->dims, args->num_dims, kFunction));
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(SetLayout(args->layout, kFunction, &shape));
   const std::string proto = WriteShape(shape);
   char* const bytes = new char[proto.size()];
   proto.copy(bytes, proto.size());

@@ -9,40 +9,13 @@
 
 #include "backend/completion.h"
 #include "plugin/ffi_handlers.h"
+#include "plugin/key_value_store.h"
 #include "plugin/layer.h"
 #include "plugin/options.h"
+#include "plugin/profiler.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
-
-Status PutValue(const PJRT_Client_Create_Args& args, std::string_view key, std::string_view value) {
-  PJRT_CallbackError callback_error = CallbackError;
-  PJRT_KeyValuePutCallback_Args put = {};
-  put.struct_size = PJRT_KeyValuePutCallback_Args_STRUCT_SIZE;
-  put.key = key.data();
-  put.key_size = key.size();
-  put.value = value.data();
-  put.value_size = value.size();
-  put.callback_error = &callback_error;
-  put.user_arg = args.kv_put_user_arg;
-  return TakeError(args.kv_put_callback(&put));
-}
-
-Result<std::string> GetValue(const PJRT_Client_Create_Args& args, std::string_view key,
-                             int timeout_ms) {
-  PJRT_CallbackError callback_error = CallbackError;
-  PJRT_KeyValueGetCallback_Args get = {};
-  get.struct_size = PJRT_KeyValueGetCallback_Args_STRUCT_SIZE;
-  get.key = key.data();
-  get.key_size = key.size();
-  get.timeout_in_ms = timeout_ms;
-  get.callback_error = &callback_error;
-  get.user_arg = args.kv_get_user_arg;
-  PJRT_PLUGIN_RETURN_IF_ERROR(TakeError(args.kv_get_callback(&get)));
-  std::string value(get.value, get.value_size);
-  if (get.value_deleter_callback != nullptr) get.value_deleter_callback(get.value);
-  return value;
-}
 
 // A callback may let go of the last buffer, on a worker of the driver. The driver's destructor
 // waits for its workers, so it must not run there.
@@ -63,17 +36,7 @@ Result<std::shared_ptr<Client>> CreateClient(const PJRT_Client_Create_Args& args
                                ReadCreateOptions(args.create_options, args.num_options));
   // A lone process gets garbage in the callbacks, so nobody may look at them.
   if (options.num_processes > 1) {
-    if (args.kv_get_callback == nullptr || args.kv_put_callback == nullptr) {
-      return InvalidArgument(
-          "PJRT_Client_Create: a job of several processes needs the key-value callbacks; call "
-          "jax.distributed.initialize before the first use of a device");
-    }
-    options.store.put = [args](std::string_view key, std::string_view value) {
-      return PutValue(args, key, value);
-    };
-    options.store.get = [args](std::string_view key, int timeout_ms) {
-      return GetValue(args, key, timeout_ms);
-    };
+    PJRT_PLUGIN_ASSIGN_OR_RETURN(options.store, MakeKeyValueStore(args));
   }
   return Client::Create(options);
 }
@@ -86,6 +49,7 @@ Result<std::shared_ptr<Client>> Client::Create(const backend::DriverOptions& opt
   client->fork_generation = ForkGeneration();
   backend::DriverOptions all = options;
   all.custom_calls = RegisteredCustomCalls();
+  all.recorder = &Profiler::Get();
   PJRT_PLUGIN_ASSIGN_OR_RETURN(client->driver, backend::CreateDriver(all));
   client->process_index = options.process_index;
   client->compile_only = options.topology.has_value();

@@ -21,6 +21,7 @@
 #include "plugin/mapped_memory.h"
 #include "plugin/memory.h"
 #include "plugin/topology.h"
+#include "plugin/work_in_flight.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 
@@ -47,6 +48,7 @@ struct Client : Handle<Tag::kClient>, std::enable_shared_from_this<Client> {
   std::vector<Memory*> memories;
   std::unique_ptr<Topology> topology;
   MappedMemory mapped_memory;
+  WorkInFlight work;
   std::string platform_version;
   int process_index = 0;
   bool compile_only = false;  // stands behind a topology: no caller sees it, and nothing runs on it

@@ -11,6 +11,7 @@
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
+// pitfall 9: a function whose failure is fatal to frameworks answers UNIMPLEMENTED
 TEST(Client, ListsDevicesAndMemories) {
   Fake::Reset();
   TestClient client;
@@ -79,6 +80,7 @@ TEST(Client, DefaultAssignmentIsInOrder) {
   EXPECT_CONTAINS(Text(Api().PJRT_Client_DefaultDeviceAssignment(&args)), "is null");
 }
 
+// pitfall 15: frameworks abort where a device does not tell its attributes
 TEST(Device, DescribesItself) {
   Fake::Reset();
   TestClient client;
@@ -109,6 +111,7 @@ TEST(Device, DescribesItself) {
 #endif
 }
 
+// pitfall 64: memory statistics are what lay in the struct before
 TEST(Device, MemoryStatsWritesEveryField) {
   Fake::Reset();
   TestClient client;
@@ -127,6 +130,7 @@ TEST(Device, MemoryStatsWritesEveryField) {
   EXPECT_FALSE(args.largest_free_block_bytes_is_set);
 }
 
+// pitfall 10: without memory spaces nothing runs at all
 TEST(Memory, KindsAndDefault) {
   Fake::Reset();
   TestClient client;
@@ -182,6 +186,8 @@ TEST(Topology, DescribesTheClient) {
   bytes.serialized_topology_deleter(bytes.serialized_topology);
 }
 
+// pitfall 6: without a StableHLO version to write for, frameworks send programs that are too new
+// pitfall 9: a function whose failure is fatal to frameworks answers UNIMPLEMENTED
 TEST(PluginAttributes, NameTheStablehloVersion) {
   auto args = Make<PJRT_Plugin_Attributes_Args>();
   EXPECT_EQ(Text(Api().PJRT_Plugin_Attributes(&args)), "");
@@ -200,5 +206,3 @@ TEST(PluginAttributes, NameTheStablehloVersion) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -38,6 +38,7 @@ TEST(CompileOptions, NoBytesAreOneDevice) {
   EXPECT_TRUE(options->device_assignment.empty());
 }
 
+// pitfall 72: compile options cannot be read without a large library
 TEST(CompileOptions, ReadsWhatFrameworksSend) {
   const Ids ids = {{3, 1}, {0, 2}};
   std::string bytes = Message(BuildOptions(2, 2, ids));
@@ -62,6 +63,7 @@ TEST(CompileOptions, CountsFollowTheAssignment) {
   EXPECT_EQ(options->num_partitions, 3);
 }
 
+// pitfall 72: compile options cannot be read without a large library
 TEST(CompileOptions, OverridesHaveTypes) {
   const auto entry = [](const char* name, const std::string& value) {
     std::string out;
@@ -135,5 +137,3 @@ TEST(OpSharding, WritesTilesAndCopies) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -23,28 +23,30 @@ std::shared_ptr<void> OwnChunk(const PJRT_Chunk& chunk) {
 
 }  // namespace
 
-CopyToDeviceStream::CopyToDeviceStream(size_t total_bytes, backend::HostTransfers::Write write,
-                                       backend::Promise promise)
-    : total_bytes_(total_bytes),
-      write_(std::move(write)),
-      promise_(std::make_shared<const backend::Promise>(std::move(promise))) {}
-
 CopyToDeviceStream::~CopyToDeviceStream() {
-  if (current_bytes_ == total_bytes_) return;
+  const size_t sent = target_->current_bytes();
+  if (sent == target_->total_bytes()) return;
   try {
-    promise_->Set(Status(Code::kCancelled, "the framework sent " + std::to_string(current_bytes_) +
-                                               " of the " + std::to_string(total_bytes_) +
-                                               " bytes that the program waits for"));
+    target_->Close(Status(Code::kCancelled, "the framework sent " + std::to_string(sent) +
+                                                " of the " +
+                                                std::to_string(target_->total_bytes()) +
+                                                " bytes that the program waits for"));
   } catch (...) {  // without memory for that, the dropped promise fails the program
   }
 }
 
-size_t CopyToDeviceStream::current_bytes() const {
+CopyToDeviceStream::Target::Target(size_t total_bytes, backend::HostTransfers::Write write,
+                                   backend::Promise promise)
+    : total_bytes_(total_bytes),
+      promise_(std::make_shared<const backend::Promise>(std::move(promise))),
+      write_(std::move(write)) {}
+
+size_t CopyToDeviceStream::Target::current_bytes() const {
   std::lock_guard lock(mutex_);
   return current_bytes_;
 }
 
-Completion CopyToDeviceStream::Add(const PJRT_Chunk& chunk) {
+Completion CopyToDeviceStream::Target::Add(const PJRT_Chunk& chunk) {
   constexpr char kFunction[] = "PJRT_CopyToDeviceStream_AddChunk";
   const std::shared_ptr<void> data = OwnChunk(chunk);
   if (Status status = CheckPointer(chunk.data, chunk.size, "data of the chunk", kFunction);
@@ -52,10 +54,13 @@ Completion CopyToDeviceStream::Add(const PJRT_Chunk& chunk) {
     return Completion(std::move(status));
   }
   Completion written;
-  Completion all;
-  bool is_last = false;
+  std::vector<Completion> pieces;
   {
     std::lock_guard lock(mutex_);
+    if (write_ == nullptr) {
+      return Completion(FailedPrecondition(std::string(kFunction) +
+                                           ": the program does not wait for this array any more"));
+    }
     const size_t left = total_bytes_ - current_bytes_;
     if (left == 0 && total_bytes_ != 0) {
       return Completion(FailedPrecondition(std::string(kFunction) + ": all " +
@@ -72,13 +77,32 @@ Completion CopyToDeviceStream::Add(const PJRT_Chunk& chunk) {
     if (!written.IsReady())
       written.OnReady([data](const Status&) {});  // the memory stays till then
     if (!written.IsReady() || !written.status().ok()) pieces_.push_back(written);
-    is_last = current_bytes_ == total_bytes_;
-    if (is_last) all = backend::WhenAll(std::exchange(pieces_, {}));
+    if (current_bytes_ != total_bytes_) return written;
+    pieces = std::exchange(pieces_, {});
   }
-  if (!is_last) return written;
-  // The stream may be gone before the last piece is written.
-  all.OnReady([promise = promise_](const Status& status) { promise->Set(status); });
+  SetWhenWritten(std::move(pieces), Status());
   return written;
+}
+
+void CopyToDeviceStream::Target::Close(Status status) {
+  backend::HostTransfers::Write write;  // what it holds goes after the lock
+  std::vector<Completion> pieces;
+  {
+    std::lock_guard lock(mutex_);
+    write = std::exchange(write_, nullptr);
+    if (write == nullptr || current_bytes_ == total_bytes_) return;
+    pieces = std::exchange(pieces_, {});
+  }
+  SetWhenWritten(std::move(pieces), std::move(status));
+}
+
+void CopyToDeviceStream::Target::SetWhenWritten(std::vector<Completion> pieces,
+                                                Status status) const {
+  // The target may be gone before the last piece is written.
+  backend::WhenAll(pieces).OnReady(
+      [promise = promise_, status = std::move(status)](const Status& written) {
+        promise->Set(status.ok() ? written : status);
+      });
 }
 
 PJRT_Error* Layer::CopyToDeviceStream_Destroy(PJRT_CopyToDeviceStream_Destroy_Args* args) {
@@ -87,12 +111,12 @@ PJRT_Error* Layer::CopyToDeviceStream_Destroy(PJRT_CopyToDeviceStream_Destroy_Ar
 }
 
 PJRT_Error* Layer::CopyToDeviceStream_AddChunk(PJRT_CopyToDeviceStream_AddChunk_Args* args) {
-  args->transfer_complete = NewEvent(FromC(args->stream)->Add(*args->chunk));
+  args->transfer_complete = NewEvent(FromC(args->stream)->target().Add(*args->chunk));
   return nullptr;
 }
 
 PJRT_Error* Layer::CopyToDeviceStream_TotalBytes(PJRT_CopyToDeviceStream_TotalBytes_Args* args) {
-  args->total_bytes = int64_t(FromC(args->stream)->total_bytes());
+  args->total_bytes = int64_t(FromC(args->stream)->target().total_bytes());
   return nullptr;
 }
 
@@ -103,7 +127,7 @@ PJRT_Error* Layer::CopyToDeviceStream_GranuleSize(PJRT_CopyToDeviceStream_Granul
 
 PJRT_Error* Layer::CopyToDeviceStream_CurrentBytes(
     PJRT_CopyToDeviceStream_CurrentBytes_Args* args) {
-  args->current_bytes = int64_t(FromC(args->stream)->current_bytes());
+  args->current_bytes = int64_t(FromC(args->stream)->target().current_bytes());
   return nullptr;
 }
 

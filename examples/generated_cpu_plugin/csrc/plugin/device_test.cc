@@ -25,5 +25,3 @@ TEST(ClearMemoryStats, IsTestedWhereTheApiHasIt) {}
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

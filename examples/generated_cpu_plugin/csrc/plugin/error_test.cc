@@ -42,6 +42,7 @@ TEST(Error, UnimplementedNamesTheFunction) {
 }
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Error_ForEachPayload
+// pitfall 14: listing the payloads of an error is an error itself, and so on without end
 TEST(Error, PayloadsAreVisited) {
   auto args = Make<PJRT_Error_ForEachPayload_Args>();
   PJRT_Error* error = MakeError(kFailure);
@@ -57,6 +58,7 @@ TEST(Error, PayloadsAreVisited) {
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Error_FunctionTable
 // Frameworks that hold an error without the table of the plugin call through the error itself.
+// pitfall 18: errors lack the function table that newer frameworks call through
 TEST(Error, ItsOwnTableDoesTheSame) {
   PJRT_Error* error = MakeError(kFailure);
   const PJRT_Error_FunctionTable& table = *error->vtable;
@@ -76,5 +78,3 @@ TEST(Error, ItsOwnTableDoesTheSame) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -41,6 +41,7 @@ TEST(Event, ReadyOneCallsBackAtOnce) {
   EXPECT_EQ(waiter.text, "");
 }
 
+// pitfall 50: an event that is destroyed inside its own callback deadlocks
 TEST(Event, DestroyedInsideItsCallback) {
   auto [done, promise] = backend::MakeCompletion();
   Waiter waiter;
@@ -153,6 +154,40 @@ TEST(Event, UnsetOneFailsWhenItIsDestroyed) {
 
 // Registrations from many threads race with the setting of the event; each must be answered exactly
 // once.
+// What callbacks do to their own event and its buffer would hang if a lock were held around them.
+// pitfall 45: a callback hangs because the plugin holds a lock while it runs
+TEST(Event, CallbacksMayUseTheEvent) {
+  for (const bool ready_before : {true, false}) {
+    auto [done, promise] = backend::MakeCompletion();
+    if (ready_before) promise.Set(Status());
+    struct Nested {
+      PJRT_Event* event;
+      int calls = 0;
+    } nested{NewEvent(done)};
+    auto args = Make<PJRT_Event_OnReady_Args>();
+    args.event = nested.event;
+    args.user_arg = &nested;
+    args.callback = [](PJRT_Error* error, void* user_arg) {
+      auto* self = static_cast<Nested*>(user_arg);
+      EXPECT_EQ(Text(error), "");
+      EXPECT_TRUE(IsReady(self->event));
+      auto await = Make<PJRT_Event_Await_Args>();
+      await.event = self->event;
+      EXPECT_EQ(Text(Api().PJRT_Event_Await(&await)), "");
+      auto again = Make<PJRT_Event_OnReady_Args>();
+      again.event = self->event;
+      again.user_arg = self;
+      again.callback = [](PJRT_Error*, void* one) { ++static_cast<Nested*>(one)->calls; };
+      EXPECT_EQ(Text(Api().PJRT_Event_OnReady(&again)), "");
+      ++self->calls;
+    };
+    EXPECT_EQ(Text(Api().PJRT_Event_OnReady(&args)), "");
+    if (!ready_before) promise.Set(Status());
+    EXPECT_EQ(nested.calls, 2);
+    DestroyEvent(nested.event);
+  }
+}
+
 TEST(Event, StormOfCallbacks) {
   constexpr int kRounds = 200;
   constexpr int kThreads = 4;
@@ -176,5 +211,3 @@ TEST(Event, StormOfCallbacks) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

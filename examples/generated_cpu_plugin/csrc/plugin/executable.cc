@@ -52,11 +52,11 @@ CompiledProgram::CompiledProgram(std::shared_ptr<Client> client,
     output_ranks.push_back(output.shape.dims.size());
     output_dims.insert(output_dims.end(), output.shape.dims.begin(), output.shape.dims.end());
     output_memory_kinds.Add(output.memory_kind);
-    output_layouts.push_back(RowMajorLayout(output.shape.dims.size()));
+    output_layouts.push_back(LayoutOf(output.shape));
   }
   for (const backend::ParameterInfo& parameter : info().parameters) {
     parameter_memory_kinds.Add(parameter.memory_kind);
-    parameter_layouts.push_back(RowMajorLayout(parameter.shape.dims.size()));
+    parameter_layouts.push_back(LayoutOf(parameter.shape));
   }
   AddShardings(info().outputs, &output_sharding_bytes, &output_shardings);
   AddShardings(info().parameters, &parameter_sharding_bytes, &parameter_shardings);

@@ -15,6 +15,7 @@
 #include "plugin/host_callbacks.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -55,7 +56,8 @@ class Inputs {
     for (size_t i = 0; i < parameters.size(); ++i) {
       Buffer* buffer = FromC(buffers[i]);
       if (buffer == nullptr || buffer->device != seat.device ||
-          buffer->memory != seat.parameter_memories[i] || buffer->shape != parameters[i].shape) {
+          buffer->memory != seat.parameter_memories[i] ||
+          !AreSameArrays(buffer->shape, parameters[i].shape)) {
         return Mismatch(seat, i, buffer);
       }
       PJRT_PLUGIN_RETURN_IF_ERROR(AddOne(buffer, i));
@@ -67,6 +69,8 @@ class Inputs {
   // The failure of an input that has already failed: nothing is launched, and all outputs carry it
   // on.
   const Status& poison() const { return poison_; }
+  // Whether an input comes only after something that the caller has still to do.
+  bool wait_for_caller() const { return wait_for_caller_; }
 
   std::vector<backend::Launch> Launches(std::span<const Seat> seats) const {
     std::vector<backend::Launch> launches;
@@ -97,6 +101,7 @@ class Inputs {
   Status AddOne(Buffer* buffer, size_t i) {
     if (!buffer->ready.IsReady()) {
       after_.push_back(buffer->ready);
+      wait_for_caller_ = wait_for_caller_ || buffer->waits_for_caller;
     } else if (!buffer->ready.status().ok()) {
       return AddFailed(buffer, i);
     }
@@ -142,10 +147,15 @@ class Inputs {
     const std::string where =
         std::string(kFunction) + ": argument " + std::to_string(i) + " of " + program_.info().name;
     if (buffer == nullptr) return InvalidArgument(where + " is null");
-    if (buffer->shape != program_.info().parameters[i].shape) {
+    const backend::Shape& wanted = program_.info().parameters[i].shape;
+    if (buffer->shape.dtype != wanted.dtype || buffer->shape.dims != wanted.dims) {
       return InvalidArgument(where + " is " + ShowShape(buffer->shape) +
-                             ", but the program takes " +
-                             ShowShape(program_.info().parameters[i].shape));
+                             ", but the program takes " + ShowShape(wanted));
+    }
+    if (!AreSameArrays(buffer->shape, wanted)) {
+      return InvalidArgument(where + " has the layout of " + ShowLayout(buffer->shape) +
+                             ", but the program takes " + ShowLayout(wanted) +
+                             "; compile it for the array's layout, or put the array in this one");
     }
     if (buffer->client != program_.client) {
       return InvalidArgument(where + " belongs to another client; copy it through the host");
@@ -165,6 +175,7 @@ class Inputs {
   std::vector<Mark> marks_;
   std::vector<std::pair<Buffer*, Buffer::Donation>> donated_;
   Status poison_;
+  bool wait_for_caller_ = false;
 };
 
 // A list for each device, of `count` buffers.
@@ -225,14 +236,32 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
 }
 
 void ReturnOutputs(const PJRT_LoadedExecutable_Execute_Args& args, const CompiledProgram& program,
-                   const Seat& seat, size_t d, std::vector<Block> blocks, const Completion& done) {
+                   const Seat& seat, size_t d, std::vector<Block> blocks, const Completion& done,
+                   bool waits_for_caller) {
   const auto& outputs = program.info().outputs;
   for (size_t o = 0; o < outputs.size(); ++o) {
-    args.output_lists[d][o] =
-        ToC(new Buffer(program.client, seat.device, seat.output_memories[o], outputs[o].shape,
-                       blocks.empty() ? nullptr : std::move(blocks[o]), done));
+    Buffer* const output =
+        new Buffer(program.client, seat.device, seat.output_memories[o], outputs[o].shape,
+                   blocks.empty() ? nullptr : std::move(blocks[o]), done);
+    output->waits_for_caller = waits_for_caller;
+    args.output_lists[d][o] = ToC(output);
   }
   if (args.device_complete_events != nullptr) args.device_complete_events[d] = NewEvent(done);
+}
+
+void RecordLaunches(const CompiledProgram& program, std::span<const backend::Launch> launches,
+                    int64_t launch_id, int64_t start_ns,
+                    std::span<const backend::LaunchResult> results) {
+  const int64_t run_id = NextRunId();
+  for (size_t d = 0; d < launches.size(); ++d) {
+    RecordLaunch({.device = launches[d].device->info().id,
+                  .program = program.info().name,
+                  .run_id = run_id,
+                  .launch_id = launch_id,
+                  .replica = launches[d].replica,
+                  .partition = launches[d].partition},
+                 start_ns, results[d].done, launches[d].after);
+  }
 }
 
 Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecutable& loaded,
@@ -257,7 +286,7 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
   if (!inputs.poison().ok()) {
     const Completion failed(inputs.poison());
     for (size_t d = 0; d < seats.size(); ++d) {
-      ReturnOutputs(args, program, seats[d], d, {}, failed);
+      ReturnOutputs(args, program, seats[d], d, {}, failed, /*waits_for_caller=*/false);
     }
     return Status();
   }
@@ -266,7 +295,9 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
   for (size_t d = 0; d < seats.size() && calls_back; ++d) {
     launches[d].host = std::make_shared<HostCallbacks>(*args.options, d);
   }
-  Result<std::vector<backend::LaunchResult>> launched = program.impl->Execute(launches, options);
+  const int64_t start_ns = Recording::Start();
+  auto launched =
+      program.client->work.Retry([&] { return program.impl->Execute(launches, options); });
   if (!launched.ok()) return launched.status().Annotated(program.info().name);
   std::vector<backend::LaunchResult>& results = *launched;
   const bool complete = results.size() == seats.size() &&
@@ -274,8 +305,15 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
                           return result.outputs.size() == program.info().outputs.size() &&
                                  std::ranges::find(result.outputs, nullptr) == result.outputs.end();
                         });
+  const bool waits_for_caller = calls_back || inputs.wait_for_caller();
   for (size_t d = 0; d < seats.size() && d < results.size(); ++d) {
     inputs.Started(d, results[d].done);
+    program.client->work.Add(results[d].done, waits_for_caller);
+    // Whatever the caller destroys meanwhile, the executable stays until its work is over, and so
+    // does the client: its driver does not end on a thread of its own, in a callback of the caller.
+    if (!results[d].done.IsReady()) {
+      results[d].done.OnReady([program = loaded.program](const Status&) {});
+    }
   }
   if (!complete) {
     return Internal(std::string(kFunction) + ": the backend's launch of " + program.info().name +
@@ -283,12 +321,14 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
                     std::to_string(seats.size()) + ", or not " +
                     std::to_string(program.info().outputs.size()) + " outputs each");
   }
+  if (start_ns != 0) RecordLaunches(program, launches, options.launch_id, start_ns, results);
   for (size_t d = 0; d < seats.size(); ++d) {
     // Callers keep their callbacks until the event is ready: it must not be before the work ends.
     const Completion ready =
         calls_back ? results[d].done
                    : seats[d].device->running.Watch(options.launch_id, results[d].done);
-    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), ready);
+    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), ready,
+                  waits_for_caller);
   }
   return Status();
 }

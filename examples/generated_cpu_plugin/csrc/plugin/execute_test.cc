@@ -65,11 +65,11 @@ TEST(Execute, OneDevice) {
   PJRT_LoadedExecutable* add = client.Compile("add");
   PJRT_Buffer* x = client.Put<float>({2}, {});
   PJRT_Buffer* y = client.Put<float>({3}, {});
-  Run run = Execute(add, {{x, y}});
+  Execution run = Execute(add, {{x, y}});
   EXPECT_EQ(run.error, "");
   EXPECT_EQ(Get<float>(run.outputs[0][0]), Floats{5});
   EXPECT_TRUE(IsReady(run.done[0]));
-  Run twice = Execute(add, {{x, x}});  // one buffer in two places
+  Execution twice = Execute(add, {{x, x}});  // one buffer in two places
   EXPECT_EQ(Get<float>(twice.outputs[0][0]), Floats{4});
   Destroy(run);
   Destroy(twice);
@@ -84,7 +84,7 @@ TEST(Execute, SeveralDevices) {
   PJRT_LoadedExecutable* psum = client.Compile("psum", 4);
   std::vector<std::vector<PJRT_Buffer*>> arguments;
   for (int d = 0; d < 4; ++d) arguments.push_back({client.Put<float>({float(d), 1}, {2}, d)});
-  Run run = Execute(psum, arguments, 1, {0});
+  Execution run = Execute(psum, arguments, 1, {0});
   EXPECT_EQ(run.error, "");
   EXPECT_FALSE(IsReady(run.done[0]));
   for (int d = 0; d < 4; ++d) {
@@ -147,12 +147,13 @@ TEST(Execute, RefusesWrongArguments) {
   DestroyLoaded(inc);
 }
 
+// pitfall 67: donation copies in silence
 TEST(Donation, GivesTheBlockAway) {
   Fake::Reset();
   TestClient client;
   PJRT_LoadedExecutable* inc = client.Compile("inc");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run run = Execute(inc, {{x}});
+  Execution run = Execute(inc, {{x}});
   EXPECT_EQ(run.error, "");
   EXPECT_TRUE(IsDeleted(x));
   EXPECT_EQ(Fake::BlocksReused(), 1);
@@ -169,7 +170,7 @@ TEST(Donation, NotWhenTheCallerSaysSo) {
   TestClient client;
   PJRT_LoadedExecutable* inc = client.Compile("inc");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run run = Execute(inc, {{x}}, 1, {0});
+  Execution run = Execute(inc, {{x}}, 1, {0});
   EXPECT_FALSE(IsDeleted(x));
   EXPECT_EQ(Get<float>(x), (Floats{1, 2, 3, 4}));
   Destroy(run);
@@ -185,7 +186,7 @@ TEST(Donation, NotWhenSomebodyOutsideLooks) {
   auto add = Make<PJRT_Buffer_IncreaseExternalReferenceCount_Args>();
   add.buffer = x;
   (void)Api().PJRT_Buffer_IncreaseExternalReferenceCount(&add);
-  Run run = Execute(inc, {{x}});
+  Execution run = Execute(inc, {{x}});
   EXPECT_FALSE(IsDeleted(x));
   EXPECT_EQ(Fake::BlocksReused(), 0);
   auto drop = Make<PJRT_Buffer_DecreaseExternalReferenceCount_Args>();
@@ -218,7 +219,7 @@ TEST(Donation, WaitsForReadersOfTheBlock) {
   late.buffer = x;
   late.dst_memory = client.memory(1, "device");
   EXPECT_EQ(Text(Api().PJRT_Buffer_CopyToMemory(&late)), "");
-  Run run = Execute(inc, {{x}});
+  Execution run = Execute(inc, {{x}});
   EXPECT_TRUE(IsDeleted(x));
   EXPECT_EQ(Get<float>(late.dst_buffer), (Floats{1, 2, 3, 4}));
   EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, 5}));
@@ -249,22 +250,22 @@ TEST(Failure, PoisonsOutputsAndWhatUsesThem) {
   PJRT_LoadedExecutable* late = client.Compile("late");
   PJRT_LoadedExecutable* inc = client.Compile("inc");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run failing = Execute(late, {{x}});
+  Execution failing = Execute(late, {{x}});
   EXPECT_EQ(failing.error, "");
-  Run before = Execute(inc, {{failing.outputs[0][0]}}, 1, {0});  // not known yet
+  Execution before = Execute(inc, {{failing.outputs[0][0]}}, 1, {0});  // not known yet
   Fake::RunQueued();
-  Run after = Execute(inc, {{failing.outputs[0][0]}});  // known
+  Execution after = Execute(inc, {{failing.outputs[0][0]}});  // known
   std::string error;
   GetBytes(failing.outputs[0][0], &error);
   EXPECT_EQ(error, "13: it broke while running");
-  for (const Run* run : {&before, &after}) {
+  for (const Execution* run : {&before, &after}) {
     EXPECT_EQ(run->error, "");
     GetBytes(run->outputs[0][0], &error);
     EXPECT_EQ(error, "13: it broke while running");
     EXPECT_TRUE(IsReady(run->done[0]));
   }
   EXPECT_FALSE(IsDeleted(failing.outputs[0][0]));
-  for (const Run* run : {&failing, &before, &after}) Destroy(*run);
+  for (const Execution* run : {&failing, &before, &after}) Destroy(*run);
   DestroyBuffer(x);
   DestroyLoaded(late);
   DestroyLoaded(inc);
@@ -278,7 +279,7 @@ TEST(Portable, RunsWhereTheCallerSays) {
   EXPECT_EQ(client.error, "");
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4}, 2);
   EXPECT_CONTAINS(Execute(inc, {{x}}).error, "execute_device");
-  Run run = Execute(inc, {{x}}, 1, {}, client.device(2));
+  Execution run = Execute(inc, {{x}}, 1, {}, client.device(2));
   EXPECT_EQ(run.error, "");
   EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, 5}));
   Destroy(run);
@@ -286,6 +287,8 @@ TEST(Portable, RunsWhereTheCallerSays) {
   DestroyLoaded(inc);
 }
 
+// pitfall 7: frameworks crash where the device assignment of an executable is missing
+// pitfall 13: copies between devices and memory analysis jump to null
 TEST(Executable, AnswersQuestions) {
   Fake::Reset();
   TestClient client;
@@ -383,6 +386,7 @@ TEST(Extensions, LayoutsAreRowMajor) {
 #endif
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Shardings_Extension
+// pitfall 71: programs of several devices abort, or know no shardings
 TEST(Extensions, ShardingsWhereTheyAreKnown) {
   Fake::Reset();
   TestClient client;
@@ -404,6 +408,7 @@ TEST(Extensions, ShardingsWhereTheyAreKnown) {
 }
 #endif
 
+// pitfall 68: a program from a cache runs on the devices that it was compiled for first
 TEST(Serialize, GoesThereAndBack) {
   Fake::Reset();
   TestClient client;
@@ -419,7 +424,7 @@ TEST(Serialize, GoesThereAndBack) {
   EXPECT_EQ(Text(Api().PJRT_Executable_DeserializeAndLoad(&load)), "");
   PJRT_LoadedExecutable* const loaded = load.loaded_executable;
   PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-  Run run = Execute(loaded, {{x}});
+  Execution run = Execute(loaded, {{x}});
   EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, 5}));
   // A cache on a disk that was full, and one whose disk is ill.
   for (size_t size = 0; size < bytes.serialized_bytes_size; ++size) {
@@ -442,7 +447,7 @@ TEST(Serialize, GoesThereAndBack) {
   EXPECT_EQ(Text(Api().PJRT_Executable_DeserializeAndLoad(&load)), "");
   PJRT_Buffer* there = client.Put<float>({1, 2, 3, 4}, {4}, 3);
   EXPECT_CONTAINS(Execute(load.loaded_executable, {{x}}).error, "takes it on device 3");
-  Run moved = Execute(load.loaded_executable, {{there}});
+  Execution moved = Execute(load.loaded_executable, {{there}});
   EXPECT_EQ(Get<float>(moved.outputs[0][0]), (Floats{2, 3, 4, 5}));
   Destroy(moved);
   DestroyBuffer(there);
@@ -464,6 +469,8 @@ TEST(Serialize, GoesThereAndBack) {
 }
 
 // Client, loaded executable, executable, buffers and events may be destroyed in any order.
+// pitfall 48: buffers are destroyed after their client, or while it goes
+// pitfall 81: what was compiled for a program stays when the program goes
 TEST(Lifetime, EveryOrder) {
   std::vector<int> order = {0, 1, 2, 3, 4, 5};
   do {
@@ -472,7 +479,7 @@ TEST(Lifetime, EveryOrder) {
     PJRT_LoadedExecutable* inc = client.Compile("inc");
     PJRT_Executable* executable = GetExecutable(inc);
     PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-    Run run = Execute(inc, {{x}});
+    Execution run = Execute(inc, {{x}});
     for (int what : order) {
       if (what == 0) client.Destroy();
       if (what == 1) DestroyLoaded(inc);
@@ -515,6 +522,7 @@ TEST(Lifetime, TheDriverIsNotDestroyedInACallback) {
 
 // Launches that may take the block race with readers and with each other: every reader sees a whole
 // array or an error.
+// pitfall 53: threads race for whether a buffer is deleted or ready
 TEST(Donation, RacesWithReaders) {
   Fake::Reset({.host_accessible = true});
   TestClient client;
@@ -531,7 +539,7 @@ TEST(Donation, RacesWithReaders) {
           if (error.empty()) EXPECT_EQ(reinterpret_cast<const float*>(bytes.data())[3], 4.0f);
           return;
         }
-        Run run = Execute(inc, {{x}});
+        Execution run = Execute(inc, {{x}});
         if (run.error.empty()) {
           ++launched;
           EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, 5}));
@@ -549,5 +557,3 @@ TEST(Donation, RacesWithReaders) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -30,8 +30,11 @@ PJRT_Extension_Base* CustomCallExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* FfiExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* PhaseCompileExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ProfilerExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* RawBufferExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* StreamExtension(PJRT_Extension_Base* next);
 
 }  // namespace PJRT_PLUGIN_NS::plugin
 

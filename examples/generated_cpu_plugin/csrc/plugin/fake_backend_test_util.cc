@@ -44,8 +44,13 @@ Completion RunAfter(std::span<const Completion> after, std::function<Status()> w
   auto [done, promise] = backend::MakeCompletion();
   auto shared = std::make_shared<backend::Promise>(std::move(promise));
   const Completion all = backend::WhenAll(after);
-  auto start = [all, work = std::move(work), shared] {
-    all.OnReady([work, shared](const Status& s) { shared->Set(s.ok() ? work() : s); });
+  auto held = std::make_shared<std::function<Status()>>(std::move(work));
+  auto start = [all, held, shared] {
+    all.OnReady([held, shared](const Status& s) {
+      Status outcome = s.ok() ? (*held)() : s;
+      *held = nullptr;  // the blocks go before anyone hears of the end
+      shared->Set(std::move(outcome));
+    });
   };
   if (state().config.manual) {
     std::lock_guard lock(state().mutex);
@@ -62,29 +67,41 @@ class FakeBlock final : public backend::Allocation {
       : Allocation(memory, ::operator new(std::max<size_t>(bytes, 1)), bytes), owned_(true) {
     ++state().blocks;
   }
+  FakeBlock(backend::Memory* memory, size_t bytes, std::shared_ptr<std::atomic<size_t>> in_use)
+      : FakeBlock(memory, bytes) {
+    in_use_ = std::move(in_use);
+  }
   FakeBlock(backend::Memory* memory, void* address, size_t bytes)
       : Allocation(memory, address, bytes), owned_(false) {
     ++state().blocks;
   }
   ~FakeBlock() override {
     if (owned_) ::operator delete(address());
+    if (in_use_ != nullptr) *in_use_ -= bytes();
     --state().blocks;
   }
 
  private:
   const bool owned_;
+  std::shared_ptr<std::atomic<size_t>> in_use_;
 };
 
 class FakeMemory final : public backend::Memory {
  public:
   FakeMemory(backend::Device* device, int id, std::string_view kind, bool host_accessible)
       : info_{id, std::string(kind), host_accessible, "fake " + std::string(kind)},
-        devices_{device} {}
+        devices_{device},
+        limit_(state().config.memory_bytes != 0 && kind == backend::kDeviceMemoryKind
+                   ? state().config.memory_bytes
+                   : size_t{1} << 40) {}
   const backend::MemoryInfo& info() const override { return info_; }
   std::span<backend::Device* const> devices() const override { return devices_; }
   Result<Block> Allocate(size_t bytes) override {
-    if (bytes > size_t{1} << 40) return backend::ResourceExhausted("fake memory is full");
-    return Block(std::make_shared<FakeBlock>(this, bytes));
+    if (in_use_->fetch_add(bytes) + bytes > limit_) {
+      *in_use_ -= bytes;
+      return backend::ResourceExhausted("fake memory is full");
+    }
+    return Block(std::make_shared<FakeBlock>(this, bytes, in_use_));
   }
   Result<Block> Wrap(void* address, size_t bytes) override {
     if (!state().config.can_wrap) return backend::Unimplemented("no");
@@ -105,6 +122,8 @@ class FakeMemory final : public backend::Memory {
  private:
   const backend::MemoryInfo info_;
   const std::vector<backend::Device*> devices_;
+  const size_t limit_;
+  const std::shared_ptr<std::atomic<size_t>> in_use_ = std::make_shared<std::atomic<size_t>>(0);
 };
 
 class FakeStream final : public backend::Stream {
@@ -166,7 +185,8 @@ class FakeExecutable final : public backend::Executable,
     info_.name = kind_;
     info_.num_replicas = replicas;
     info_.num_partitions = partitions;
-    const Shape shape = {backend::DType::kF32, DimsOf(kind_)};
+    const Shape shape = {backend::DType::kF32, DimsOf(kind_),
+                         kind_ == "columns" ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{}};
     info_.parameters.resize(kind_ == "add" ? 2 : kind_ == "ones" ? 0 : 1);
     for (auto& parameter : info_.parameters) parameter.shape = shape;
     info_.outputs.resize(1);
@@ -281,6 +301,7 @@ class FakeExecutable final : public backend::Executable,
     if (kind == "add") return {};
     if (kind == "psum") return {2};
     if (kind == "empty") return {0};
+    if (kind == "columns") return {2, 3};
     return {4};
   }
 
@@ -407,7 +428,9 @@ Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions& options) {
     for (int id = 0; id < count; ++id) infos.push_back(plugin::FakeDevice::Describe(id));
   }
   if (infos.empty()) return Status(Code::kUnavailable, "no fake device");
-  return std::unique_ptr<Driver>(std::make_unique<plugin::FakeDriver>(infos));
+  std::unique_ptr<Driver> driver = std::make_unique<plugin::FakeDriver>(infos);
+  const auto& wrap = plugin::state().config.wrap;
+  return wrap == nullptr ? std::move(driver) : wrap(std::move(driver));
 }
 
 }  // namespace PJRT_PLUGIN_NS::backend

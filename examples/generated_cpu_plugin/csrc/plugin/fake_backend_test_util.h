@@ -12,8 +12,11 @@
 // scalars; "psum" adds to each device's float[2] the sum over all devices; "ones" makes a float[4]
 // of nothing; "empty" gives back a float[0]; "late" fails when it runs; "refuse" fails to launch,
 // "throw" throws there, and "hollow" launches but forgets its output; "echo" sends a float[4] to
-// the host on channel 1 and gives what comes back on channel 2.
+// the host on channel 1 and gives what comes back on channel 2; "columns" copies a float[2,3] that
+// lies by columns.
 
+#include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -29,6 +32,9 @@ struct FakeConfig {
   bool can_map = false;          // host memory, for direct access
   bool can_clear_stats = false;  // of memories
   bool manual = false;           // copies and launches wait for RunQueued
+  size_t memory_bytes = 0;       // of each memory of kind "device"; 0: plenty
+  // Makes the driver that clients get out of the fake one.
+  std::function<std::unique_ptr<backend::Driver>(std::unique_ptr<backend::Driver>)> wrap = nullptr;
 };
 
 class Fake {

@@ -95,6 +95,7 @@ XLA_FFI_CallFrame EmptyCallFrame(XLA_FFI_ExecutionStage stage) {
 }
 
 Result<Completion> CallFfi(XLA_FFI_Handler* handler, XLA_FFI_CallFrame* frame) {
+  const backend::CallbackScope scope;
   try {
     PJRT_PLUGIN_RETURN_IF_ERROR(TakeFfiError(handler(frame)));
   } catch (const std::exception& error) {

@@ -494,5 +494,3 @@ TEST(Ffi, ExtensionsRegisterHandlers) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

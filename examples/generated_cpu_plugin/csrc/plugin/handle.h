@@ -48,6 +48,7 @@ enum class Tag : uint64_t {
   kAliasFulfillment,
   kCopyToDeviceStream,
   kLayout,
+  kRawBuffer,
 };
 
 // The first word is what newer versions of the API call through; null where an object has no

@@ -1,6 +1,7 @@
 #include "plugin/host_callbacks.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -56,6 +57,7 @@ Status HostCallbacks::Send(int64_t channel, const void* data, size_t bytes) {
   }
   PJRT_CallbackError callback_error = CallbackError;
   PJRT_Chunk chunk = CopyChunk(data, bytes);
+  const backend::CallbackScope scope;
   try {
     return TakeError(
         info->send_callback(&chunk, &callback_error, bytes, /*done=*/true, info->user_arg));
@@ -71,12 +73,19 @@ backend::Completion HostCallbacks::Receive(int64_t channel, size_t bytes, Write 
     return Completion(NoCallback("receives from", channel, "recv_callbacks"));
   }
   auto [received, promise] = backend::MakeCompletion();
-  auto stream = std::make_unique<CopyToDeviceStream>(bytes, std::move(write), std::move(promise));
+  const auto target =
+      std::make_shared<CopyToDeviceStream::Target>(bytes, std::move(write), std::move(promise));
+  auto stream = std::make_unique<CopyToDeviceStream>(target);
+  const backend::CallbackScope scope;
   try {
     info->recv_callback(ToC(stream.release()), info->user_arg);
-  } catch (...) {  // the stream is the framework's by now
-    return Completion(Internal("the receive callback of channel " + std::to_string(channel) +
-                               " threw an exception"));
+  } catch (...) {
+    // The stream is the framework's by now, which may go on to use it: the program's memory must be
+    // out of its reach before the program hears of the failure.
+    const Completion failure(Internal("the receive callback of channel " + std::to_string(channel) +
+                                      " threw an exception"));
+    target->Close(failure.status());
+    return bytes == 0 ? failure : backend::WhenAll(std::array{received, failure});
   }
   return bytes == 0 ? Completion() : received;
 }

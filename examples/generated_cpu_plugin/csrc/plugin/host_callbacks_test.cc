@@ -28,8 +28,9 @@ std::string ReadyText(PJRT_Buffer* buffer) {
 // What the framework does in its callbacks.
 struct Host {
   std::vector<Floats> sent;
-  std::string send_error;  // to answer a send with
-  bool throws = false;
+  std::string send_error;       // to answer a send with
+  bool throws = false;          // when it is sent something
+  bool receive_throws = false;  // when it is asked for something, but the stream is kept
   PJRT_CopyToDeviceStream* stream = nullptr;  // of the last receive
   int chunks_freed = 0;
 
@@ -48,7 +49,9 @@ struct Host {
                              host.send_error.size());
   }
   static void OnReceive(PJRT_CopyToDeviceStream* stream, void* user_arg) {
-    static_cast<Host*>(user_arg)->stream = stream;
+    Host& host = *static_cast<Host*>(user_arg);
+    host.stream = stream;
+    if (host.receive_throws) throw std::runtime_error("a callback threw");
   }
 
   // The event of the piece.
@@ -119,7 +122,7 @@ struct Fixture {
   Host host;
   std::vector<PJRT_SendCallbackInfo> sends;
   std::vector<PJRT_RecvCallbackInfo> receives;
-  Run run;
+  Execution run;
   bool error_expected = false;
 };
 
@@ -199,6 +202,33 @@ TEST(HostCallbacks, ExceptionsOfACallbackAreThePrograms) {
   EXPECT_CONTAINS(ReadyText(f.run.outputs[0][0]), "send callback of channel 1 threw");
 }
 
+// The program's memory may be gone: what the stream is still given must not be written there.
+TEST(HostCallbacks, NothingIsWrittenAfterAnExceptionOfAReceive) {
+  Fixture f;
+  f.host.receive_throws = true;
+  f.Start();
+  ASSERT_TRUE(f.host.stream != nullptr);
+  EXPECT_CONTAINS(ReadyText(f.run.outputs[0][0]), "receive callback of channel 2 threw");
+  EXPECT_CONTAINS(Finish(f.host.Add({1, 2})), "9: PJRT_CopyToDeviceStream_AddChunk: the program");
+  EXPECT_EQ(f.host.chunks_freed, 1);
+  EXPECT_EQ(f.host.CurrentBytes(), int64_t{0});
+  f.host.DestroyStream();
+}
+
+// A piece is on its way when the framework gives up: the program, whose memory it is written to,
+// must not be over before.
+TEST(HostCallbacks, GivingUpWaitsForPiecesUnderWay) {
+  Fixture f;
+  f.Start();
+  Fake::Reset({.manual = true});
+  PJRT_Event* written = f.host.Add({1, 2});
+  f.host.DestroyStream();
+  EXPECT_FALSE(IsReady(f.run.done[0]));
+  Fake::RunQueued();
+  EXPECT_EQ(Finish(written), "");
+  EXPECT_CONTAINS(ReadyText(f.run.outputs[0][0]), "1: the framework sent 8 of the 16 bytes");
+}
+
 TEST(HostCallbacks, ChannelsWithoutACallbackAreNamed) {
   Fixture none({{8, 9}});
   none.Start();
@@ -246,5 +276,3 @@ TEST(HostCallbacks, ListsMustBeThere) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

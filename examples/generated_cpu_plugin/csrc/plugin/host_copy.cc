@@ -125,22 +125,18 @@ bool IsPermutation(std::span<const int64_t> order, size_t rank) {
   return order.size() == rank;
 }
 
-// Strides of a dense array whose dimensions lie in this order, the fastest first.
-Result<Strides> DenseStrides(std::span<const int64_t> minor_to_major, const Shape& shape,
-                             const char* function) {
-  const size_t rank = shape.dims.size();
-  if (!IsPermutation(minor_to_major, rank)) {
-    return InvalidArgument(std::string(function) + ": minor_to_major is " + Show(minor_to_major) +
-                           "; it must name each of the " + std::to_string(rank) +
-                           " dimensions once");
-  }
-  Strides strides(rank);
-  int64_t stride = int64_t(DTypeBytes(shape.dtype));
-  for (int64_t dim : minor_to_major) {
-    strides[dim] = stride;
-    stride *= std::max<int64_t>(shape.dims[dim], 1);
-  }
-  return strides;
+// The dimension that lies `i`th in memory, counted from the fastest.
+size_t MinorDim(const Shape& shape, size_t i) {
+  return shape.minor_to_major.empty() ? shape.dims.size() - 1 - i : size_t(shape.minor_to_major[i]);
+}
+
+// The layout in its only spelling.
+void SetOrder(std::vector<int64_t> minor_to_major, Shape* shape) {
+  const size_t rank = minor_to_major.size();
+  bool descending = true;
+  for (size_t i = 0; i < rank; ++i) descending &= minor_to_major[i] == int64_t(rank - 1 - i);
+  if (descending) minor_to_major.clear();
+  shape->minor_to_major = std::move(minor_to_major);
 }
 
 // Half of what an integer holds, so that the product of a stride and a dimension is one too.
@@ -148,23 +144,27 @@ constexpr int64_t kMaxExtent = std::numeric_limits<int64_t>::max() / 2;
 
 }  // namespace
 
-Strides RowMajor(const Shape& shape) {
+Strides RowMajor(const Shape& shape) { return DeviceStrides(Shape{shape.dtype, shape.dims}); }
+
+Strides DeviceStrides(const Shape& shape) {
   Strides strides(shape.dims.size());
   int64_t stride = int64_t(DTypeBytes(shape.dtype));
-  for (size_t i = shape.dims.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<int64_t>(shape.dims[i], 1);
+  for (size_t i = 0; i < strides.size(); ++i) {
+    const size_t dim = MinorDim(shape, i);
+    strides[dim] = stride;
+    stride *= std::max<int64_t>(shape.dims[dim], 1);
   }
   return strides;
 }
 
-bool IsRowMajor(const Shape& shape, std::span<const int64_t> strides) {
+bool IsAsOnDevice(const Shape& shape, std::span<const int64_t> strides) {
   int64_t stride = int64_t(DTypeBytes(shape.dtype));
   bool dense = true;
-  for (size_t i = shape.dims.size(); i-- > 0;) {
-    if (shape.dims[i] == 0) return true;
-    if (shape.dims[i] != 1 && strides[i] != stride) dense = false;
-    stride *= shape.dims[i];
+  for (size_t i = 0; i < shape.dims.size(); ++i) {
+    const size_t dim = MinorDim(shape, i);
+    if (shape.dims[dim] == 0) return true;
+    if (shape.dims[dim] != 1 && strides[dim] != stride) dense = false;
+    stride *= shape.dims[dim];
   }
   return dense;
 }
@@ -193,7 +193,16 @@ Result<Shape> MakeShape(const PJRT_Buffer_Type& type, const int64_t* dims, size_
 }
 
 std::string ShowShape(const Shape& shape) {
-  return std::string(DTypeName(shape.dtype)) + Show(shape.dims);
+  return shape.minor_to_major.empty() ? std::string(DTypeName(shape.dtype)) + Show(shape.dims)
+                                      : ShowLayout(shape);
+}
+
+std::string ShowLayout(const Shape& shape) {
+  std::string text = std::string(DTypeName(shape.dtype)) + Show(shape.dims) + "{";
+  for (size_t i = 0; i < shape.dims.size(); ++i) {
+    text += (i == 0 ? "" : ",") + std::to_string(MinorDim(shape, i));
+  }
+  return text + "}";
 }
 
 Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape,
@@ -205,12 +214,18 @@ Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shap
     if (layout->tiled.num_tiles != 0) {
       return backend::Unimplemented(std::string(function) + ": the layout has " +
                                     std::to_string(layout->tiled.num_tiles) +
-                                    " tiles; this plugin keeps arrays untiled");
+                                    " tiles; this plugin keeps arrays dense, in any order of " +
+                                    "dimensions but without tiles: leave num_tiles 0");
     }
     const size_t given = layout->tiled.minor_to_major_size;
     PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(layout->tiled.minor_to_major, given * sizeof(int64_t),
                                              "minor_to_major of the layout", function));
-    return DenseStrides({layout->tiled.minor_to_major, given}, shape, function);
+    Shape dense = {shape.dtype, shape.dims};
+    dense.minor_to_major.assign(layout->tiled.minor_to_major, layout->tiled.minor_to_major + given);
+    if (IsPermutation(dense.minor_to_major, shape.dims.size())) return DeviceStrides(dense);
+    return InvalidArgument(std::string(function) + ": minor_to_major is " +
+                           Show(dense.minor_to_major) + "; it must name each of the " +
+                           std::to_string(shape.dims.size()) + " dimensions once");
   }
   if (Raw(layout->type) != int(PJRT_Buffer_MemoryLayout_Type_Strides)) {
     return InvalidArgument(std::string(function) + ": the layout's type is " +
@@ -227,14 +242,29 @@ Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shap
   return Strides(layout->strides.byte_strides, layout->strides.byte_strides + given);
 }
 
-Status CheckRowMajor(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape,
-                     const char* function) {
+Status SetLayout(const PJRT_Buffer_MemoryLayout* layout, const char* function, Shape* shape) {
   if (layout == nullptr) return Status();
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(const Strides strides, LayoutStrides(layout, shape, function));
-  if (IsRowMajor(shape, strides)) return Status();
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(const Strides strides, LayoutStrides(layout, *shape, function));
+  if (Raw(layout->type) == int(PJRT_Buffer_MemoryLayout_Type_Tiled)) {
+    const int64_t* order = layout->tiled.minor_to_major;
+    SetOrder({order, order + strides.size()}, shape);
+    return Status();
+  }
+  shape->minor_to_major.clear();
+  if (IsAsOnDevice(*shape, strides)) return Status();
+  // Of equal strides those of dimensions of size 1, which do not matter, come first.
+  std::vector<int64_t> order(strides.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(order.size() - 1 - i);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return std::pair(strides[a], shape->dims[a] != 1) < std::pair(strides[b], shape->dims[b] != 1);
+  });
+  SetOrder(std::move(order), shape);
+  if (IsAsOnDevice(*shape, strides)) return Status();
+  shape->minor_to_major.clear();
   return backend::Unimplemented(std::string(function) + ": the device layout has strides " +
-                                Show(strides) + "; this plugin keeps arrays row-major, which is " +
-                                Show(RowMajor(shape)));
+                                Show(strides) + " for " + ShowShape(*shape) +
+                                "; this plugin keeps arrays dense, in any order of dimensions: " +
+                                "row-major is " + Show(RowMajor(*shape)));
 }
 
 Result<size_t> Extent(const Shape& shape, std::span<const int64_t> strides, const char* function) {
@@ -270,7 +300,8 @@ void CopyStrided(std::span<const int64_t> dims, size_t element_bytes, const void
 std::shared_ptr<std::byte[]> DenseCopy(const Shape& shape, const void* src,
                                        std::span<const int64_t> src_strides) {
   std::shared_ptr<std::byte[]> copy(new std::byte[shape.byte_size()]);
-  CopyStrided(shape.dims, DTypeBytes(shape.dtype), src, src_strides, copy.get(), RowMajor(shape));
+  CopyStrided(shape.dims, DTypeBytes(shape.dtype), src, src_strides, copy.get(),
+              DeviceStrides(shape));
   return copy;
 }
 

@@ -2,8 +2,12 @@
 // the optimized program.
 
 #include <array>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generated/features.h"
@@ -19,32 +23,56 @@
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
 
-std::string RowMajorText(size_t rank) {
+std::string TextOf(const std::vector<int64_t>& minor_to_major) {
   std::string text = "{";
-  for (size_t i = rank; i-- > 0;) text += std::to_string(i) + (i == 0 ? "" : ",");
+  for (size_t i = 0; i < minor_to_major.size(); ++i) {
+    text += (i == 0 ? "" : ",") + std::to_string(minor_to_major[i]);
+  }
   return text + "}";
+}
+
+std::vector<int64_t> Descending(size_t rank) {
+  std::vector<int64_t> minor_to_major(rank);
+  for (size_t i = 0; i < rank; ++i) minor_to_major[i] = int64_t(rank - 1 - i);
+  return minor_to_major;
 }
 
 }  // namespace
 
-Layout::Layout(size_t rank) : text(RowMajorText(rank)) {}
+Layout::Layout(std::vector<int64_t> minor_to_major)
+    : minor_to_major(std::move(minor_to_major)), text(TextOf(this->minor_to_major)) {}
 
 Layout* RowMajorLayout(size_t rank) {
   using Table = std::array<std::unique_ptr<Layout>, kMaxRank + 1>;
   static const Table* const layouts = [] {
     auto table = std::make_unique<Table>();
-    for (size_t i = 0; i < table->size(); ++i) (*table)[i] = std::make_unique<Layout>(i);
+    for (size_t i = 0; i < table->size(); ++i) {
+      (*table)[i] = std::make_unique<Layout>(Descending(i));
+    }
     return table.release();
   }();
   return rank <= kMaxRank ? (*layouts)[rank].get() : nullptr;
 }
 
+Layout* LayoutOf(const backend::Shape& shape) {
+  if (shape.minor_to_major.empty()) return RowMajorLayout(shape.dims.size());
+  if (shape.dims.size() > kMaxRank) return nullptr;
+  // Never freed, as few as programs have layouts: frameworks keep them beyond buffer and client.
+  static std::mutex* const mutex = new std::mutex;
+  static auto* const layouts = new std::map<std::vector<int64_t>, std::unique_ptr<Layout>>;
+  std::lock_guard lock(*mutex);
+  std::unique_ptr<Layout>& layout = (*layouts)[shape.minor_to_major];
+  if (layout == nullptr) layout = std::make_unique<Layout>(shape.minor_to_major);
+  return layout.get();
+}
+
 #if PJRT_SCAFFOLD_HAS_PJRT_Layouts_Extension
 namespace {
 
-PJRT_Error* GiveLayout(size_t rank, const char* function, PJRT_Layouts_MemoryLayout** layout) {
-  *layout = ToC(RowMajorLayout(rank));
-  if (*layout != nullptr) return nullptr;
+PJRT_Error* GiveLayout(Layout* found, size_t rank, const char* function,
+                       PJRT_Layouts_MemoryLayout** layout) {
+  *layout = ToC(found);
+  if (found != nullptr) return nullptr;
   return MakeError(Unimplemented(std::string(function) + ": the array has rank " +
                                  std::to_string(rank) + ", more than " + std::to_string(kMaxRank)));
 }
@@ -58,17 +86,20 @@ PJRT_Error* Serialize(PJRT_Layouts_MemoryLayout_Serialize_Args* args) {
 }
 
 PJRT_Error* OfBuffer(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args* args) {
-  return GiveLayout(FromC(args->buffer)->shape.dims.size(), "PJRT_Layouts_PJRT_Buffer_MemoryLayout",
+  const backend::Shape& shape = FromC(args->buffer)->shape;
+  return GiveLayout(LayoutOf(shape), shape.dims.size(), "PJRT_Layouts_PJRT_Buffer_MemoryLayout",
                     &args->layout);
 }
 
 PJRT_Error* OfClient(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args* args) {
-  return GiveLayout(args->num_dims, "PJRT_Layouts_PJRT_Client_GetDefaultLayout", &args->layout);
+  return GiveLayout(RowMajorLayout(args->num_dims), args->num_dims,
+                    "PJRT_Layouts_PJRT_Client_GetDefaultLayout", &args->layout);
 }
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Layouts_Extension_PJRT_Layouts_PJRT_Topology_GetDefaultLayout
 PJRT_Error* OfTopology(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args* args) {
-  return GiveLayout(args->num_dims, "PJRT_Layouts_PJRT_Topology_GetDefaultLayout", &args->layout);
+  return GiveLayout(RowMajorLayout(args->num_dims), args->num_dims,
+                    "PJRT_Layouts_PJRT_Topology_GetDefaultLayout", &args->layout);
 }
 #endif
 

@@ -12,6 +12,7 @@
 #include "plugin/compile_options.h"
 #include "plugin/executable.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -88,9 +89,11 @@ Result<std::shared_ptr<const CompiledProgram>> CompileProgram(Client& client,
                                ReadCompileOptions({options, options_size}, function));
   const backend::Program code = {{program->format, program->format_size},
                                  {program->code, program->code_size}};
+  const int64_t start_ns = Recording::Start();
   Result<std::shared_ptr<backend::Executable>> compiled =
       client.driver->compiler().Compile(code, compile_options);
   if (!compiled.ok()) return compiled.status().Annotated(function);
+  if (start_ns != 0) RecordOnHost("compile " + (*compiled)->info().name, start_ns);
   return std::make_shared<const CompiledProgram>(client.shared_from_this(), *std::move(compiled),
                                                  std::move(compile_options));
 }

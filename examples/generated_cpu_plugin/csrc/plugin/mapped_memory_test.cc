@@ -83,5 +83,3 @@ TEST(DmaMap, IsTestedWhereTheApiHasIt) {}
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "plugin/bytes.h"
+#include "plugin/client.h"
 #include "plugin/device.h"
 #include "plugin/layer.h"
 
@@ -51,6 +52,10 @@ Memory::~Memory() {
     } catch (...) {  // the framework's code; the memory goes all the same
     }
   }
+}
+
+Result<std::shared_ptr<backend::Allocation>> Memory::Allocate(size_t bytes) const {
+  return client->work.Retry([&] { return impl->Allocate(bytes); });
 }
 
 void* Memory::GetUserData(const void* key) {

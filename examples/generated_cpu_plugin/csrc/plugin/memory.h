@@ -3,6 +3,8 @@
 
 // Memory: one memory space of a client. Lives as long as the client.
 
+#include <cstddef>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "generated/features.h"
 #include "generated/pjrt_c_api.h"
 #include "generated/pjrt_extensions.h"
+#include "plugin/error.h"
 #include "plugin/handle.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
@@ -21,6 +24,11 @@ struct Device;
 struct Memory : Handle<Tag::kMemory> {
   Memory(Client* client, backend::Memory* impl);
   ~Memory();
+
+  // A block of `bytes` bytes. While the memory is full, waits for work of the client that may let
+  // go of some, so this is not called under a lock. Failures are those of
+  // backend::Memory::Allocate.
+  Result<std::shared_ptr<backend::Allocation>> Allocate(size_t bytes) const;
 
   // What frameworks attach to a memory under a key of theirs; `destroy` may be null, and runs when
   // the value is replaced or the memory goes.

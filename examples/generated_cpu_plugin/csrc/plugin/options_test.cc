@@ -111,6 +111,8 @@ TEST(Options, TheEnvironmentIsTheDefault) {
                   "environment variable " PJRT_PLUGIN_ENV "_FAST is \"perhaps\"");
 }
 
+// pitfall 79: the processes of a job cannot find each other, as the callbacks for it are not
+// passed on
 TEST(Options, JobsOfSeveralProcesses) {
   const auto options = Parse({Int("node_id", 1), Int("num_nodes", 2), Int("partition_index", 0)});
   EXPECT_EQ(options->process_index, 1);
@@ -122,5 +124,3 @@ TEST(Options, JobsOfSeveralProcesses) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

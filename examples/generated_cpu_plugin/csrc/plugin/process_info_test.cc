@@ -59,5 +59,3 @@ TEST(ProcessInfo, IsTestedWhereTheApiHasIt) {}
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -52,7 +52,7 @@ struct Fixture {
     DestroyBuffer(y);
     DestroyLoaded(inc);
   }
-  Run Launch(PJRT_Buffer* buffer, int launch_id, std::vector<int64_t> not_donatable = {}) {
+  Execution Launch(PJRT_Buffer* buffer, int launch_id, std::vector<int64_t> not_donatable = {}) {
     auto options = Make<PJRT_ExecuteOptions>();
     options.launch_id = launch_id;
     return Execute(inc, {{buffer}}, 1, std::move(not_donatable), nullptr, options);
@@ -65,11 +65,11 @@ struct Fixture {
 
 TEST(PoisonExecution, FailsTheOutputsAndTheEventAtOnce) {
   Fixture f;
-  Run run = f.Launch(f.x, 7);
+  Execution run = f.Launch(f.x, 7);
   EXPECT_EQ(Poison(f.client.device(0), 7), "true");
   EXPECT_EQ(ReadyText(run.outputs[0][0]), "10: a peer is gone");
   EXPECT_EQ(Finish(run.done[0]), "10: a peer is gone");
-  Run next = Execute(f.inc, {{run.outputs[0][0]}});  // carries the failure on
+  Execution next = Execute(f.inc, {{run.outputs[0][0]}});  // carries the failure on
   EXPECT_EQ(ReadyText(next.outputs[0][0]), "10: a peer is gone");
   Destroy(next);
   Fake::RunQueued();
@@ -79,8 +79,8 @@ TEST(PoisonExecution, FailsTheOutputsAndTheEventAtOnce) {
 
 TEST(PoisonExecution, IsForTheEarliestWithThatIdOnThatDevice) {
   Fixture f;
-  Run first = f.Launch(f.x, 7);
-  Run second = f.Launch(f.y, 7);
+  Execution first = f.Launch(f.x, 7);
+  Execution second = f.Launch(f.y, 7);
   EXPECT_EQ(Poison(f.client.device(0), 8), "false");
   EXPECT_EQ(Poison(f.client.device(1), 7), "false");
   EXPECT_EQ(Poison(f.client.device(0), 7), "true");
@@ -95,7 +95,7 @@ TEST(PoisonExecution, IsForTheEarliestWithThatIdOnThatDevice) {
 
 TEST(PoisonExecution, ComesTooLateForWhatIsOver) {
   Fixture f;
-  Run run = f.Launch(f.x, 7);
+  Execution run = f.Launch(f.x, 7);
   Fake::RunQueued();
   EXPECT_EQ(Poison(f.client.device(0), 7), "false");
   EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, 5}));
@@ -105,7 +105,7 @@ TEST(PoisonExecution, ComesTooLateForWhatIsOver) {
 TEST(PoisonExecution, MayComeAsTheExecutionEnds) {
   Fixture f;
   for (int round = 0; round < 200; ++round) {
-    Run run = f.Launch(f.x, 7, {0});
+    Execution run = f.Launch(f.x, 7, {0});
     std::string poisoned;
     std::thread other([&] { poisoned = Poison(f.client.device(0), 7); });
     Fake::RunQueued();
@@ -117,7 +117,7 @@ TEST(PoisonExecution, MayComeAsTheExecutionEnds) {
 
 TEST(PoisonExecution, WantsAFailure) {
   Fixture f;
-  Run run = f.Launch(f.x, 7);
+  Execution run = f.Launch(f.x, 7);
   EXPECT_CONTAINS(Poison(f.client.device(0), 7, PJRT_Error_Code_OK), "error_code is OK");
   EXPECT_FALSE(IsReady(run.done[0]));
   Destroy(run);
@@ -126,9 +126,9 @@ TEST(PoisonExecution, WantsAFailure) {
 // The execution still reads its argument: a launch that this is donated to writes only afterwards.
 TEST(PoisonExecution, TheWorkIsStillWaitedForByThoseWhoWrite) {
   Fixture f;
-  Run reading = f.Launch(f.x, 7, {0});  // argument 0 is not donatable here
+  Execution reading = f.Launch(f.x, 7, {0});  // argument 0 is not donatable here
   EXPECT_EQ(Poison(f.client.device(0), 7), "true");
-  Run writing = f.Launch(f.x, 8);
+  Execution writing = f.Launch(f.x, 8);
   EXPECT_EQ(Fake::BlocksReused(), 1);
   EXPECT_FALSE(IsReady(writing.done[0]));
   Fake::RunQueued();
@@ -140,11 +140,11 @@ TEST(PoisonExecution, TheWorkIsStillWaitedForByThoseWhoWrite) {
 TEST(PoisonExecution, AnyOrderOfDestruction) {
   {
     Fixture f;
-    Run run = f.Launch(f.x, 7);
+    Execution run = f.Launch(f.x, 7);
     EXPECT_EQ(Poison(f.client.device(0), 7), "true");
     Destroy(run);
     f.client.Destroy();
-    Run other = f.Launch(f.y, 9);
+    Execution other = f.Launch(f.y, 9);
     Destroy(other);  // nobody waits for the end any more
   }
   EXPECT_EQ(Fake::LiveBlocks(), 0);
@@ -156,5 +156,3 @@ TEST(PoisonExecution, IsTestedWhereTheApiHasIt) {}
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -205,7 +205,7 @@ TEST(CompileForTopology, ClientsLoadAndRunThePrograms) {
     DestroyExecutable(inc);
     EXPECT_EQ(Fake::LiveDrivers(), 1);  // the client's own
     PJRT_Buffer* x = client.Put<float>({1, 2, 3, 4}, {4});
-    Run run = Execute(load.loaded_executable, {{x}});
+    Execution run = Execute(load.loaded_executable, {{x}});
     EXPECT_EQ(run.error, "");
     EXPECT_EQ(Get<float>(run.outputs[0][0]), (std::vector<float>{2, 3, 4, 5}));
     Destroy(run);
@@ -257,7 +257,7 @@ std::string CanonicalShape(PJRT_TopologyDescription* topology, int kind,
   return bytes;
 }
 
-TEST(CanonicalShape, IsTheRowMajorArray) {
+TEST(CanonicalShape, IsTheArrayAsItLies) {
   Fake::Reset();
   TestClient client;
   PJRT_TopologyDescription* topology = TopologyOf(client);
@@ -275,11 +275,12 @@ TEST(CanonicalShape, IsTheRowMajorArray) {
   layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
   layout.tiled.minor_to_major = columns;
   layout.tiled.minor_to_major_size = 2;
+  EXPECT_EQ(CanonicalShape(topology, kind, {2, 300}, PJRT_Buffer_Type_F32, &layout),
+            "\x10\x0b\x1a\x03\x02\xac\x02\x2a\x04\x0a\x02\x00\x01\x32\x02\x00\x00"s);
+  layout.tiled.num_tiles = 1;
   EXPECT_CONTAINS(CanonicalShape(topology, kind, {2, 3}, PJRT_Buffer_Type_F32, &layout), "12: ");
 }
 #endif
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

@@ -14,6 +14,7 @@
 #include "plugin/dtype.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 #if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer
 
@@ -123,10 +124,9 @@ Result<std::unique_ptr<TransferManager>> Create(
     PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.shape,
                                  MakeShape(spec.element_type, spec.dims, spec.num_dims, kFunction));
     if (args.device_layouts != nullptr && i < args.num_device_layouts) {
-      PJRT_PLUGIN_RETURN_IF_ERROR(CheckRowMajor(args.device_layouts[i], slot.shape, kFunction));
+      PJRT_PLUGIN_RETURN_IF_ERROR(SetLayout(args.device_layouts[i], kFunction, &slot.shape));
     }
-    PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.block,
-                                 manager->memory->impl->Allocate(slot.shape.byte_size()));
+    PJRT_PLUGIN_ASSIGN_OR_RETURN(slot.block, manager->memory->Allocate(slot.shape.byte_size()));
     auto [ready, promise] = backend::MakeCompletion();
     slot.ready = ready;
     slot.promise.emplace(std::move(promise));
@@ -140,11 +140,17 @@ Result<std::unique_ptr<TransferManager>> Create(
 Completion Send(TransferManager& manager, int index, const void* host, size_t offset, size_t size) {
   const TransferManager::Slot& slot = manager.slots[index];
   if (size == 0) return Completion();
+  const Recording recording(manager.device->impl->info().id, Work::kHostToDevice, size);
   if (manager.memory->host_accessible) {
     std::memcpy(static_cast<std::byte*>(slot.block->address()) + offset, host, size);
+    recording.Until(Completion());
     return Completion();
   }
-  return manager.device->impl->stream().CopyFromHost(host, {slot.block, offset, size}, {});
+  const Completion sent =
+      manager.device->impl->stream().CopyFromHost(host, {slot.block, offset, size}, {});
+  recording.Until(sent);
+  manager.client->work.Add(sent);
+  return sent;
 }
 
 }  // namespace
@@ -195,8 +201,10 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_RetrieveBuffer(
                                         std::to_string(args->buffer_index) +
                                         " has been retrieved before"));
   }
-  args->buffer_out = ToC(new Buffer(manager.client, manager.device, manager.memory, slot.shape,
-                                    slot.block, slot.ready));
+  Buffer* const buffer = new Buffer(manager.client, manager.device, manager.memory, slot.shape,
+                                    slot.block, slot.ready);
+  buffer->waits_for_caller = !slot.closed;
+  args->buffer_out = ToC(buffer);
   return nullptr;
 }
 
@@ -240,7 +248,7 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_SetBufferError(
 
 PJRT_Error* Layer::AsyncHostToDeviceTransferManager_AddMetadata(
     PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args*) {
-  return nullptr;  // notes for profilers, which this plugin has no use for
+  return nullptr;  // notes of the framework's own, for nobody to read
 }
 
 #if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_TransferLiteral
@@ -253,7 +261,8 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(
       const backend::Shape shape,
       MakeShape(args->shape_element_type, args->shape_dims, args->shape_num_dims, kFunction));
-  if (shape != manager.slots[args->buffer_index].shape) {
+  const backend::Shape& on_device = manager.slots[args->buffer_index].shape;
+  if (shape.dtype != on_device.dtype || shape.dims != on_device.dims) {
     return MakeError(InvalidArgument(std::string(kFunction) +
                                      ": the literal's shape is not that of buffer " +
                                      std::to_string(args->buffer_index)));
@@ -267,10 +276,10 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
       TransferManager::Piece piece,
       TransferManager::Piece::Begin(manager, args->buffer_index, /*is_last=*/true, kFunction));
   Completion sent;
-  if (IsRowMajor(shape, strides)) {
+  if (IsAsOnDevice(on_device, strides)) {
     sent = Send(manager, args->buffer_index, args->data, 0, bytes);
   } else {
-    const auto staging = DenseCopy(shape, args->data, strides);
+    const auto staging = DenseCopy(on_device, args->data, strides);
     sent = Send(manager, args->buffer_index, staging.get(), 0, bytes);
     if (!sent.IsReady()) sent.OnReady([staging](const Status&) {});
   }

@@ -218,5 +218,3 @@ TEST(Transfer, IsNotInThisApiVersion) {
 }
 
 #endif
-
-TEST_MAIN()

@@ -67,6 +67,7 @@ std::vector<Case> Cases() {
   return cases;
 }
 
+// pitfall 58: arrays without elements are refused, or have a null address
 TEST(ZeroSize, FromAndToTheHost) {
   for (const auto& [config, dims] : Cases()) {
     Fake::Reset(config);
@@ -130,6 +131,7 @@ TEST(ZeroSize, Copies) {
   }
 }
 
+// pitfall 12: the entry for uninitialised buffers is null, and clients in C crash
 TEST(ZeroSize, OtherWaysToMakeOne) {
   for (const auto& [config, dims] : Cases()) {
     Fake::Reset(config);
@@ -187,11 +189,11 @@ TEST(ZeroSize, ThroughAProgram) {
     TestClient client;
     PJRT_LoadedExecutable* empty = client.Compile("empty");
     PJRT_Buffer* buffer = client.PutData(nullptr, PJRT_Buffer_Type_F32, {0});
-    Run kept = Execute(empty, {{buffer}}, 1, {0});
-    Run donated = Execute(empty, {{buffer}});
+    Execution kept = Execute(empty, {{buffer}}, 1, {0});
+    Execution donated = Execute(empty, {{buffer}});
     EXPECT_EQ(kept.error + donated.error, "");
     EXPECT_TRUE(IsDeleted(buffer));
-    for (Run* run : {&kept, &donated}) {
+    for (Execution* run : {&kept, &donated}) {
       Check(run->outputs[0][0], {0});
       EXPECT_EQ(Finish(run->done[0]), "");
     }
@@ -221,5 +223,3 @@ TEST(ZeroSize, ProgramWithoutArguments) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin
-
-TEST_MAIN()

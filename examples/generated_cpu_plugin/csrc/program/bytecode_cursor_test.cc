@@ -102,5 +102,3 @@ TEST(Cursor, WantsAStringToEnd) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

@@ -24,6 +24,7 @@ using Values = std::vector<int64_t>;
 
 Type Bools(Dims dims) { return Type::Tensor(DType::kPred, std::move(dims)); }
 
+// pitfall 60: constants of booleans are read as bytes, though they are packed bits
 TEST(Literal, UnpacksBools) {
   Status status;
   EXPECT_EQ(Ints64(Decode(Bools({9}), "\x05\x01", &status)), (Values{1, 0, 1, 0, 0, 0, 0, 0, 1}));
@@ -110,5 +111,3 @@ TEST(Literal, RefusesOtherSizes) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

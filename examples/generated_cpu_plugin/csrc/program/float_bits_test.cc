@@ -52,5 +52,3 @@ TEST(FloatBits, KnowsInfinitiesAndNans) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

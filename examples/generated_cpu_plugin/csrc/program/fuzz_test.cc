@@ -73,5 +73,3 @@ TEST(Fuzz, DamagedProgramsAreRefusedOrRun) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

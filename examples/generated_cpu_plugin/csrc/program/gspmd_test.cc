@@ -57,5 +57,3 @@ TEST(Gspmd, Writes) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

@@ -92,5 +92,3 @@ TEST(OpTable, SeesSideEffectsInRegions) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

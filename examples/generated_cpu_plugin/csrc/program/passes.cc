@@ -3,6 +3,7 @@
 #include "program/pass_cse.h"
 #include "program/pass_dce.h"
 #include "program/pass_inline.h"
+#include "program/pass_layout.h"
 #include "program/pass_legacy.h"
 #include "program/pass_simplify.h"
 #include "program/pass_spmd.h"
@@ -12,6 +13,7 @@ namespace PJRT_PLUGIN_NS::program {
 backend::Status RunPasses(Module& module, const PassOptions& options) {
   PJRT_PLUGIN_RETURN_IF_ERROR(SpmdPass(module));
   PJRT_PLUGIN_RETURN_IF_ERROR(InlinePass(module, options.kept_composites));
+  PJRT_PLUGIN_RETURN_IF_ERROR(LayoutPass(module));
   LegacyPass(module);
   SimplifyPass(module);
   CsePass(module);

@@ -1,9 +1,10 @@
 #ifndef PROGRAM_PASSES_H_
 #define PROGRAM_PASSES_H_
 
-// What every backend wants done to a program before it compiles it: calls inlined, the forms of
-// older frameworks brought to one, constants folded, ops simplified, equal ones merged, dead ones
-// removed. In time linear in the size of the program.
+// What every backend wants done to a program before it compiles it: calls inlined, arguments and
+// results of other layouts made row-major, the forms of older frameworks brought to one, constants
+// folded, ops simplified, equal ones merged, dead ones removed. In time linear in the size of the
+// program.
 //
 //   PJRT_PLUGIN_ASSIGN_OR_RETURN(auto module, ReadProgram(code));
 //   PJRT_PLUGIN_RETURN_IF_ERROR(RunPasses(*module));
@@ -24,8 +25,8 @@ struct PassOptions {
   std::set<std::string, std::less<>> kept_composites;
 };
 
-// For a module that Verify accepts; it accepts the result too. Errors as InlinePass and
-// SpmdPass, whose header says what a program of several devices looks like afterwards.
+// For a module that Verify accepts; it accepts the result too. Errors as InlinePass, LayoutPass and
+// SpmdPass, whose headers say what main and programs of several devices look like afterwards.
 backend::Status RunPasses(Module& module, const PassOptions& options = {});
 
 }  // namespace PJRT_PLUGIN_NS::program

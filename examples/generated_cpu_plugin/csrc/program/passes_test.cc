@@ -253,5 +253,3 @@ TEST(Passes, LeaveARealProgramValid) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

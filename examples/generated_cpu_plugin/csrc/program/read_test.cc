@@ -42,5 +42,3 @@ TEST(Read, NamesWhatIsWrongInAProgram) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

@@ -96,5 +96,3 @@ TEST(Text, BoundsNests) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

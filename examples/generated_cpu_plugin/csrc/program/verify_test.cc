@@ -270,5 +270,3 @@ TEST(Verify, RefusesDynamicShapes) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::program
-
-TEST_MAIN()

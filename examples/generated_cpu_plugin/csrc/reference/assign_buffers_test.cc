@@ -74,5 +74,3 @@ TEST(AssignBuffers, ChainReusesOneBlock) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "program/gspmd.h"
+#include "program/pass_layout.h"
 #include "program/pass_spmd.h"
 #include "program/passes.h"
 #include "program/print_attributes.h"
@@ -36,9 +37,15 @@ Result<backend::ExecutableInfo> InfoOf(const program::Module& module, const Plan
   info.num_partitions = partitioning.num_partitions;
   auto shape_of = [&](const std::vector<program::AttributeList>& attributes, size_t i,
                       const Type& type, auto& one) -> Status {
-    PJRT_PLUGIN_ASSIGN_OR_RETURN(std::optional<Split> split,
-                                 SplitOf(module, partitioning, attributes, i, type));
-    one.shape = backend::Shape{type.dtype, split ? split->local_dims : type.dims};
+    const program::Logical logical =
+        program::LogicalOf(i < attributes.size() ? attributes[i] : program::AttributeList(), type);
+    std::optional<Split> split;
+    if (logical.sharding) {
+      PJRT_PLUGIN_ASSIGN_OR_RETURN(
+          split, SplitOf(module, partitioning, *logical.sharding, logical.type.dims));
+    }
+    one.shape = backend::Shape{type.dtype, split ? split->local_dims : logical.type.dims,
+                               logical.minor_to_major};
     one.sharding = ShardingOf(split, partitioning);
     one.memory_kind = MemoryKind(attributes, i);
     return Status();

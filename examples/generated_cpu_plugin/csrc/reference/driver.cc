@@ -127,9 +127,10 @@ class SimulatedDevice final : public backend::Device {
 class ReferenceDriver final : public backend::Driver {
  public:
   ReferenceDriver(std::vector<backend::DeviceInfo> infos, size_t memory_limit, std::string dump,
-                  backend::CustomCalls* custom_calls)
+                  const backend::DriverOptions& options)
       : runtime_(infos.size()), compiler_(&runtime_, std::move(dump)) {
-    runtime_.custom_calls = custom_calls;
+    runtime_.custom_calls = options.custom_calls;
+    runtime_.recorder = options.recorder;
     version_ = std::string(kPlatformName) + " reference " + kPluginVersion + " (" +
                std::string(kernels::ActiveIsa()) + ")";
     for (backend::DeviceInfo& info : infos) {
@@ -231,7 +232,7 @@ backend::Result<std::unique_ptr<backend::Driver>> CreateDriver(
   const char* dump = std::getenv(PJRT_PLUGIN_ENV "_DUMP");
   return std::unique_ptr<backend::Driver>(std::make_unique<ReferenceDriver>(
       std::move(infos), size_t(options.options.Int("memory_bytes")), dump == nullptr ? "" : dump,
-      options.custom_calls));
+      options));
 }
 
 }  // namespace PJRT_PLUGIN_NS::reference

@@ -27,6 +27,7 @@ TEST(Driver, ShowsTheDevicesAskedFor) {
   }
 }
 
+// pitfall 78: a subset of the devices is chosen twice over
 TEST(Driver, VisibleDevicesAreNumberedAnew) {
   auto driver = reference::CreateDriver(DefaultOptions({{"visible_devices", std::string("2, 0")}}));
   ASSERT_TRUE(driver.ok());
@@ -147,5 +148,3 @@ TEST(Stream, CopiesWaitForWhatTheyNeed) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

@@ -147,6 +147,7 @@ class PlanExecutable::Execution {
     frame.launch = &options_;
     frame.replica = replica_;
     frame.partition = partition_;
+    if (runtime_->recorder->recording()) frame.recorder = runtime_->recorder;
     PJRT_PLUGIN_RETURN_IF_ERROR(plan.body.Run(frame));
     for (size_t k = 0; k < outputs_.size(); ++k)
       if (outputs_[k] != made_in_[k] && plan.outputs[k].bytes != 0)

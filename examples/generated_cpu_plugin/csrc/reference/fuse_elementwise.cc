@@ -259,7 +259,7 @@ Status Fusion::Emit(Handle cluster) {
   const double cost = std::max(tape->cost(), 1.0);
   const int64_t grain = int64_t(std::ceil(kThreadWork / cost / Tape::kMaxBlock)) * Tape::kMaxBlock;
 
-  builder_.Emit(TextOf(ops), std::move(uses),
+  builder_.Emit(*ops.back(), TextOf(ops), std::move(uses),
                 [tape, inputs = std::move(inputs), outputs = std::move(outputs), elements,
                  grain](const Frame& frame) {
                   const void* stack[kStackPointers];

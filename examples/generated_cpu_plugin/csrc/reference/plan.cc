@@ -19,6 +19,20 @@ void Append(std::string& text, const Sequence& sequence, int depth) {
 
 }  // namespace
 
+Status Sequence::RunRecorded(const Frame& frame) const {
+  for (const Step& step : steps) {
+    const int64_t start_ns = backend::Recorder::Now();
+    PJRT_PLUGIN_RETURN_IF_ERROR(step.run(frame));
+    frame.recorder->Record({.device = frame.device->info().id,
+                            .line = backend::Recorder::kOps,
+                            .name = step.name,
+                            .start_ns = start_ns,
+                            .end_ns = backend::Recorder::Now(),
+                            .source = step.source});
+  }
+  return Status();
+}
+
 std::string ToString(const Plan& plan) {
   static constexpr const char* kKinds[] = {"argument", "output", "constant", "temp"};
   std::string text = "arena of " + std::to_string(plan.temp_bytes) + " bytes\n";

@@ -16,6 +16,7 @@
 
 #include "backend/executable.h"
 #include "backend/host_transfers.h"
+#include "backend/recorder.h"
 #include "backend/status.h"
 #include "generated/config.h"
 #include "reference/thread_pool.h"
@@ -60,6 +61,7 @@ struct Frame {
   const backend::LaunchOptions* launch = nullptr;
   int replica = 0;
   int partition = 0;
+  backend::Recorder* recorder = nullptr;  // null while no profile is taken
 
   template <typename T = std::byte>
   T* At(BufferId id) const {
@@ -70,7 +72,9 @@ struct Frame {
 struct Sequence;
 
 struct Step {
-  std::string text;  // for the dump: "%7 = dot_general tensor<512x512xf32> (%3, %5)"
+  std::string name;    // for profiles: "dot_general tensor<512x512xf32>"
+  std::string source;  // the line of the user's program; empty when unknown
+  std::string text;    // for the dump: "%7 = dot_general tensor<512x512xf32> (%3, %5)"
   std::function<Status(const Frame&)> run;
   std::vector<std::shared_ptr<const Sequence>> nested;  // of control flow, for the dump
 };
@@ -79,6 +83,8 @@ struct Sequence {
   std::vector<Step> steps;
 
   Status Run(const Frame& frame) const {
+    if (frame.recorder != nullptr) [[unlikely]]
+      return RunRecorded(frame);
     for (const Step& step : steps) {
       Status status = step.run(frame);
       if (!status.ok()) [[unlikely]]
@@ -86,6 +92,9 @@ struct Sequence {
     }
     return Status();
   }
+
+ private:
+  Status RunRecorded(const Frame& frame) const;
 };
 
 // A place where a result may take over the memory of an operand that is used for the last time.

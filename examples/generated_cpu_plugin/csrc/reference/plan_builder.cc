@@ -30,6 +30,13 @@ const program::Attribute* FindAttribute(const program::AttributeList& list, std:
   return nullptr;
 }
 
+// As profiles show it: "model.py:12".
+std::string SourceOf(const Op& op) {
+  const program::Location& location = *op.location;
+  if (location.file.empty()) return location.name;
+  return location.file + ":" + std::to_string(location.line);
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const program::Module& module, const Partitioning& partitioning,
@@ -149,10 +156,18 @@ void PlanBuilder::Touch(BufferId id) {
 void PlanBuilder::Emit(const Op& op, Uses uses, Run run) {
   std::string text = std::string(program::OpName(op.code));
   for (const auto& result : op.results) text += " " + program::ToString(result->type);
-  Emit(std::move(text), std::move(uses), std::move(run));
+  Emit(op, std::move(text), std::move(uses), std::move(run));
 }
 
 void PlanBuilder::Emit(std::string text, Uses uses, Run run) {
+  AddStep(lowering_, std::move(text), std::move(uses), std::move(run));
+}
+
+void PlanBuilder::Emit(const Op& op, std::string text, Uses uses, Run run) {
+  AddStep(&op, std::move(text), std::move(uses), std::move(run));
+}
+
+void PlanBuilder::AddStep(const Op* op, std::string text, Uses uses, Run run) {
   auto list = [](const std::vector<BufferId>& ids) {
     std::string names;
     for (BufferId id : ids) names += (names.empty() ? "%" : ", %") + std::to_string(id);
@@ -169,8 +184,12 @@ void PlanBuilder::Emit(std::string text, Uses uses, Run run) {
   for (auto [operand, result] : uses.in_place)
     plan_.in_place.push_back({operand, result, position_});
   Sequence& sequence = regions_.empty() ? plan_.body : regions_.back().sequence;
-  sequence.steps.push_back(
-      Step{list(uses.writes) + " = " + text + " (" + list(uses.reads) + ")", std::move(run), {}});
+  std::string shown = list(uses.writes) + " = " + text + " (" + list(uses.reads) + ")";
+  sequence.steps.push_back(Step{.name = std::move(text),
+                                .source = op == nullptr ? "" : SourceOf(*op),
+                                .text = std::move(shown),
+                                .run = std::move(run),
+                                .nested = {}});
   ++position_;
 }
 
@@ -315,7 +334,10 @@ Status PlanBuilder::LowerOps(const Block& block) {
     }
     Lowering lowering = FindLowering(op->code);
     if (lowering == nullptr) return Unsupported(*op, "this operation is not implemented yet");
+    // Regions are lowered on the way.
+    const Op* const outer = std::exchange(lowering_, op.get());
     PJRT_PLUGIN_RETURN_IF_ERROR(lowering(*this, *op));
+    lowering_ = outer;
   }
   return Status();
 }

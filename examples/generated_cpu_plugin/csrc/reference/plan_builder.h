@@ -76,6 +76,8 @@ class PlanBuilder {
   // ---- For lowerings: steps ----
 
   void Emit(const Op& op, Uses uses, Run run);
+  void Emit(const Op& op, std::string text, Uses uses, Run run);
+  // Part of the operation that is being lowered.
   void Emit(std::string text, Uses uses, Run run);
   // A step that runs `nested` sequences; they are shown in the dump.
   void EmitControl(const Op& op, Uses uses, std::vector<std::shared_ptr<const Sequence>> nested,
@@ -137,6 +139,7 @@ class PlanBuilder {
   };
 
   BufferId NewBuffer(BufferKind kind, size_t bytes);
+  void AddStep(const Op* op, std::string text, Uses uses, Run run);
   void Touch(BufferId id);
   void CountUses(const Block& block);
   void HintOutputs(const program::Function& main);
@@ -151,6 +154,7 @@ class PlanBuilder {
   Plan plan_;
   std::vector<Region> regions_;
   int position_ = 0;
+  const Op* lowering_ = nullptr;  // the innermost one, null between operations
   int num_collectives_ = 0;
   std::unordered_map<const Value*, View> views_;
   std::unordered_map<const Value*, int> uses_;

@@ -78,6 +78,13 @@ Result<backend::CallAttributes> CallAttributesOf(const AttributeList& list) {
   return attributes;
 }
 
+program::CustomCallApiVersion ApiVersionOf(const Op& op) {
+  const program::Attribute* version = op.Find("api_version");
+  const auto* number = version == nullptr ? nullptr : version->As<int64_t>();
+  return number == nullptr ? program::CustomCallApiVersion::kOriginal
+                           : program::CustomCallApiVersion(*number);
+}
+
 // The dictionary with which a typed call comes: as a property, or, from JAX, as a hint beside an
 // empty property. Null for a call of another kind.
 const AttributeList* TypedConfig(const Op& op) {
@@ -87,11 +94,41 @@ const AttributeList* TypedConfig(const Op& op) {
   const program::Attribute* config = op.Find("backend_config");
   if (config != nullptr && config->As<AttributeList>() != nullptr)
     return config->As<AttributeList>();
-  const program::Attribute* version = op.Find("api_version");
-  const auto* number = version == nullptr ? nullptr : version->As<int64_t>();
-  const bool is_typed =
-      number != nullptr && *number == int64_t(program::CustomCallApiVersion::kTypedFfi);
-  return is_typed ? &kNone : nullptr;
+  return ApiVersionOf(op) == program::CustomCallApiVersion::kTypedFfi ? &kNone : nullptr;
+}
+
+// A call to a function that takes bare pointers. Its signature is not in the program and differs
+// from platform to platform, and it reports failures through an object of one framework's, so
+// nothing can call it safely.
+Status RefuseUntyped(const Op& op, const std::string& target) {
+  const int64_t version = int64_t(ApiVersionOf(op));
+  const std::string_view name =
+      program::EnumName(program::AttrKind::kCustomCallApiVersion, version);
+  return PlanBuilder::Unsupported(
+      op, "the custom call target '" + target + "' is none of the backend's own, and api_version " +
+              std::to_string(version) + (name.empty() ? "" : " (" + std::string(name) + ")") +
+              " is that of functions without types, which it does not call. Write the function as "
+              "a handler of the typed FFI (XLA_FFI_DEFINE_HANDLER), register it with "
+              "jax.ffi.register_ffi_target, and call it with api_version 4, as jax.ffi.ffi_call "
+              "does by default");
+}
+
+// Functions take arrays and tokens only.
+Status CheckTypes(const Op& op, const std::string& target) {
+  const auto good = [](const Type& type) {
+    return type.is_tensor() || type.kind == program::TypeKind::kToken;
+  };
+  for (size_t i = 0; i < op.operands.size(); ++i)
+    if (!good(op.operand_type(i)))
+      return PlanBuilder::Unsupported(op, "operand " + std::to_string(i) + " of '" + target +
+                                              "' is neither an array nor a token; pass the "
+                                              "elements of a tuple one by one");
+  for (size_t i = 0; i < op.results.size(); ++i)
+    if (!good(op.type(i)))
+      return PlanBuilder::Unsupported(op, "result " + std::to_string(i) + " of '" + target +
+                                              "' is neither an array nor a token; give a call "
+                                              "several results instead of a tuple");
+  return Status();
 }
 
 // ---- Layouts ----
@@ -245,12 +282,10 @@ std::optional<backend::Shape> ShapeOf(const Type& type) {
 Status LowerForeignCall(PlanBuilder& b, const Op& op) {
   const std::string& target = op.String("call_target_name");
   const AttributeList* config = TypedConfig(op);
-  if (config == nullptr)
-    return PlanBuilder::Unsupported(
-        op, "there is no custom call target '" + target +
-                "' of its own, and foreign functions are called by the typed FFI (api_version 4)");
+  if (config == nullptr) return RefuseUntyped(op, target);
   if (b.custom_calls() == nullptr)
     return PlanBuilder::Unsupported(op, "there is no custom call target '" + target + "'");
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckTypes(op, target));
   backend::CallSignature signature;
   signature.target = target;
   PJRT_PLUGIN_ASSIGN_OR_RETURN(const std::vector<int> operand_of, AliasesOf(op));

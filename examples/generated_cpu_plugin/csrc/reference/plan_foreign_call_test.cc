@@ -64,11 +64,19 @@ struct CallOptions {
   std::vector<Attribute> result_layouts = {};
   std::vector<Attribute> aliases = {};
   std::string target = "f";
+  int64_t api_version = int64_t(program::CustomCallApiVersion::kTypedFfi);
 };
 
+// Only typed calls have a dictionary.
+Attribute ConfigOf(CallOptions& options) {
+  if (options.api_version != int64_t(program::CustomCallApiVersion::kTypedFfi))
+    return {std::string()};
+  return {std::move(options.config)};
+}
+
 AttributeList Attributes(CallOptions options) {
-  return {{"api_version", {int64_t(program::CustomCallApiVersion::kTypedFfi)}},
-          {"backend_config", {std::move(options.config)}},
+  return {{"api_version", {options.api_version}},
+          {"backend_config", ConfigOf(options)},
           {"call_target_name", {std::move(options.target)}},
           {"called_computations", {std::vector<Attribute>()}},
           {"has_side_effect", {false}},
@@ -209,7 +217,32 @@ TEST(ForeignCall, RefusesWhatItCannotDo) {
   EXPECT_CONTAINS(Refusal({.aliases = {Alias({}, 9)}}), "operand 9 cannot become result 0");
 }
 
+// Bare pointers whose meaning no program says.
+TEST(ForeignCall, RefusesFunctionsWithoutTypes) {
+  for (const auto& [version, name] :
+       {std::pair(0, "API_VERSION_UNSPECIFIED"), std::pair(1, "API_VERSION_ORIGINAL"),
+        std::pair(2, "API_VERSION_STATUS_RETURNING"),
+        std::pair(3, "API_VERSION_STATUS_RETURNING_UNIFIED")}) {
+    const std::string text = Refusal({.api_version = version});
+    EXPECT_CONTAINS(text, "the custom call target 'f'");
+    EXPECT_CONTAINS(text, "api_version " + std::to_string(version) + " (" + name + ")");
+    EXPECT_CONTAINS(text, "jax.ffi.register_ffi_target");
+  }
+}
+
+// Not a token, which is how a function sees what it gets no memory for.
+TEST(ForeignCall, RefusesTuples) {
+  OneFunction f(CopySix);
+  Harness run(1, &f);
+  Builder b({F32({2, 3})});
+  Type tuple;
+  tuple.kind = program::TypeKind::kTuple;
+  tuple.elements = {F32({6}), Type::Token()};
+  b.AddOp(OpCode::kCustomCall, {b.argument(0)}, {tuple}, Attributes({}));
+  b.Return({b.argument(0)});
+  EXPECT_CONTAINS(std::string(run.Compile(b.module()).status().message()),
+                  "result 0 of 'f' is neither an array nor a token");
+}
+
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

@@ -113,5 +113,3 @@ TEST(HostTransfer, BetweenDevicesIsUnimplemented) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

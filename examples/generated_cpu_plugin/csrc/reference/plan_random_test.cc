@@ -107,5 +107,3 @@ TEST(Random, KnownAnswers) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

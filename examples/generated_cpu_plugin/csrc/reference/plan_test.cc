@@ -306,5 +306,3 @@ TEST(Plan, UnknownOperationIsRefusedByName) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/custom_call.h"
+#include "backend/recorder.h"
 #include "generated/config.h"
 #include "reference/block_cache.h"
 #include "reference/thread_pool.h"
@@ -29,6 +30,7 @@ struct Runtime {
   }
 
   backend::CustomCalls* custom_calls = nullptr;  // null: there are none
+  backend::Recorder* recorder = backend::Recorder::None();
   BlockCache blocks;
   ThreadPool pool;
   std::vector<Worker> workers;  // by local device

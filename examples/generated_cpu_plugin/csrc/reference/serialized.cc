@@ -8,7 +8,7 @@ namespace PJRT_PLUGIN_NS::reference {
 namespace {
 
 // Raised whenever the same program may get another plan or other results.
-constexpr char kPlanVersion[] = "1";
+constexpr char kPlanVersion[] = "2";
 constexpr std::string_view kMagic = "reference executable\n";
 
 void AppendNumber(std::string& out, uint32_t number) {

@@ -85,5 +85,3 @@ TEST(Split, RefusesAnAxisOrADeviceTwice) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

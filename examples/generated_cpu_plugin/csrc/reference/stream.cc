@@ -37,11 +37,12 @@ Completion CopyAfter(std::span<const Completion> after, const void* from, void* 
   }
   auto [done, promise] = backend::MakeCompletion();
   auto set = std::make_shared<backend::Promise>(std::move(promise));
-  ready.OnReady(
-      [=, keep_from = std::move(keep_from), keep_to = std::move(keep_to)](const Status& status) {
-        if (status.ok() && bytes != 0) std::memmove(to, from, bytes);
-        set->Set(status);
-      });
+  ready.OnReady([=, keep_from = std::move(keep_from),
+                 keep_to = std::move(keep_to)](const Status& status) mutable {
+    if (status.ok() && bytes != 0) std::memmove(to, from, bytes);
+    keep_from.block = keep_to.block = nullptr;  // before anyone hears that the copy is over
+    set->Set(status);
+  });
   return done;
 }
 

@@ -119,7 +119,7 @@ class Harness {
 
  private:
   static bool Check(const Status& status) {
-    if (!status.ok()) testing::Fail(__FILE__, __LINE__, std::string(status.message()));
+    if (!status.ok()) ADD_FAILURE() << std::string(status.message());
     return status.ok();
   }
 

@@ -67,5 +67,3 @@ TEST(ThreadPool, ManyCallersShareIt) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
-
-TEST_MAIN()

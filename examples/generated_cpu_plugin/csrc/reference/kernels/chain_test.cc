@@ -95,9 +95,8 @@ TEST(Chain, EveryStepIsItsElementwiseKernel) {
             const ChainStep dense = {s.step, false, x.data(), got.data()};
             Kernels().chain[size_t(t)](x.data(), IsUnary(s) ? &dense : &step, 1, n);
             if (!Same(t, want, got))
-              testing::Fail(__FILE__, __LINE__,
-                            isa + " " + s.name + " " + std::string(backend::DTypeName(t)) +
-                                " n=" + std::to_string(n) + (scalar ? " scalar" : ""));
+              ADD_FAILURE() << isa + " " + s.name + " " + std::string(backend::DTypeName(t)) +
+                                   " n=" + std::to_string(n) + (scalar ? " scalar" : "");
           }
         }
       }
@@ -127,7 +126,7 @@ TEST(Chain, StoresOnTheWay) {
       }
       Kernels().chain[size_t(t)](in_place.data(), steps.data(), int(steps.size()), n);
       if (!Same(t, middle, got_middle) || !Same(t, value, in_place))
-        testing::Fail(__FILE__, __LINE__, isa + " n=" + std::to_string(n));
+        ADD_FAILURE() << isa + " n=" + std::to_string(n);
     }
   });
 }
@@ -144,5 +143,3 @@ TEST(Chain, FindsTheStepOfAnOperation) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference::kernels
-
-TEST_MAIN()

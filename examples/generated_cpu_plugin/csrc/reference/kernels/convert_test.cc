@@ -298,7 +298,7 @@ void TestPair(DType from, DType to) {
   const std::string where = std::string(ActiveIsa()) + " convert " + std::string(DTypeName(from)) +
                             " to " + std::string(DTypeName(to));
   if (convert == nullptr) {
-    testing::Fail(__FILE__, __LINE__, where + ": the table has no kernel");
+    ADD_FAILURE() << where + ": the table has no kernel";
     return;
   }
   const std::vector<unsigned char> in = Elements(from);
@@ -311,9 +311,10 @@ void TestPair(DType from, DType to) {
     const Number x = Decode(from, &in[size_t(i) * DTypeBytes(from)]);
     if (!RightResult(from, x, to, &out[size_t(i) * DTypeBytes(to)]) && failures++ < 3) {
       const Number y = Decode(to, &out[size_t(i) * DTypeBytes(to)]);
-      testing::Fail(__FILE__, __LINE__,
-                    where + " of " + testing::Show(IsExact(from) ? double(x.integer) : x.re) +
-                        " gave " + testing::Show(IsExact(to) ? double(y.integer) : y.re));
+      ADD_FAILURE() << where + " of " +
+                           testing::PrintToString(IsExact(from) ? double(x.integer) : x.re) +
+                           " gave " +
+                           testing::PrintToString(IsExact(to) ? double(y.integer) : y.re);
     }
   }
   EXPECT_EQ(int(out[size_t(n) * DTypeBytes(to)]), 0xa5);
@@ -344,5 +345,3 @@ TEST(Convert, Neon) { TestIsa("neon"); }
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference::kernels
-
-TEST_MAIN()

@@ -47,9 +47,8 @@ void TestCopy(const std::string& what, int64_t size, const Dims& dims, const Dim
                                            .out = got.data(),
                                            .out_strides = out_strides.data()});
   if (got != want)
-    testing::Fail(
-        __FILE__, __LINE__,
-        what + " of elements of " + std::to_string(size) + " bytes, dims " + testing::Show(dims));
+    ADD_FAILURE() << what + " of elements of " + std::to_string(size) + " bytes, dims " +
+                         testing::PrintToString(dims);
 }
 
 std::vector<unsigned char> Bytes(int64_t n) {
@@ -71,7 +70,7 @@ TEST(Copy, TransposesByEveryPermutation) {
       do {
         Dims d, s;
         for (int64_t o : order) d.push_back(dims[size_t(o)]), s.push_back(strides[size_t(o)]);
-        TestCopy("transpose " + testing::Show(order), size, d, s, in, 0);
+        TestCopy("transpose " + testing::PrintToString(order), size, d, s, in, 0);
       } while (std::next_permutation(order.begin(), order.end()));
     }
 }
@@ -165,5 +164,3 @@ TEST(GatherRows, TakesRowsAtTheirOffsets) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference::kernels
-
-TEST_MAIN()

@@ -96,7 +96,7 @@ std::vector<T> Operand(int index, uint32_t seed) {
 
 // ---- Expected results ----
 
-std::string Text(double x) { return testing::Show(x); }
+std::string Text(double x) { return testing::PrintToString(x); }
 template <typename T>
 std::string ShowValue(const T& x) {
   if constexpr (scalar::kComplexNumber<T>) {
@@ -202,7 +202,7 @@ void TestKernel(const OpInfo& info, DType dtype, ElementwiseFn kernel) {
   const std::string where =
       std::string(ActiveIsa()) + " " + info.name + " " + std::string(DTypeName(dtype));
   if (kernel == nullptr) {
-    testing::Fail(__FILE__, __LINE__, where + ": the table has no kernel");
+    ADD_FAILURE() << where + ": the table has no kernel";
     return;
   }
   const bool select = info.op == ElementwiseOp::kSelect;
@@ -223,7 +223,7 @@ void TestKernel(const OpInfo& info, DType dtype, ElementwiseFn kernel) {
         kernel(in, scalars, out.data(), n);
         for (size_t b = 0; b < bytes; ++b)
           if (out[size_t(n) * bytes + b] != 0xa5 && failures++ == 0)
-            testing::Fail(__FILE__, __LINE__, where + ": wrote beyond the end");
+            ADD_FAILURE() << where + ": wrote beyond the end";
         for (int64_t i = 0; i < n; ++i) {
           const auto at = [&](int j) { return size_t(start + ((scalars >> j) & 1 ? 0 : i)); };
           const void* got = &out[size_t(i) * bytes];
@@ -234,7 +234,7 @@ void TestKernel(const OpInfo& info, DType dtype, ElementwiseFn kernel) {
           } else {
             const auto verdict = Check<T>(info.op, x[at(0)], y[at(1)], z[at(2)], got);
             if (!verdict.has_value()) {
-              testing::Fail(__FILE__, __LINE__, where + ": scalar_reference.h does not know it");
+              ADD_FAILURE() << where + ": scalar_reference.h does not know it";
               return;
             }
             good = *verdict;
@@ -245,7 +245,7 @@ void TestKernel(const OpInfo& info, DType dtype, ElementwiseFn kernel) {
             if (info.arity > 2) message += ", " + ShowValue(z[at(2)]);
             message += ")";
             if (bytes == sizeof(T)) message += " gave " + ShowValue(*static_cast<const T*>(got));
-            testing::Fail(__FILE__, __LINE__, message);
+            ADD_FAILURE() << message;
           }
         }
         // In place gives the same bits.
@@ -301,5 +301,3 @@ TEST(Elementwise, Neon) { TestIsa("neon"); }
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference::kernels
-
-TEST_MAIN()

@@ -86,11 +86,10 @@ void TestProduct(DType t, const Case& c, bool a_transposed, bool b_transposed, b
       std::aligned_alloc(64, (bytes + 127) / 64 * 64), &std::free);
   Kernels().gemm[size_t(t)](g, scratch.get());
   if (got != want)
-    testing::Fail(__FILE__, __LINE__,
-                  std::string(ActiveIsa()) + " " + std::string(DTypeName(t)) + " " +
-                      std::to_string(c.m) + "x" + std::to_string(c.n) + "x" + std::to_string(c.k) +
-                      (a_transposed ? " A'" : "") + (b_transposed ? " B'" : "") +
-                      (accumulate ? " accumulating" : ""));
+    ADD_FAILURE() << std::string(ActiveIsa()) + " " + std::string(DTypeName(t)) + " " +
+                         std::to_string(c.m) + "x" + std::to_string(c.n) + "x" +
+                         std::to_string(c.k) + (a_transposed ? " A'" : "") +
+                         (b_transposed ? " B'" : "") + (accumulate ? " accumulating" : "");
 }
 
 template <typename T>
@@ -144,5 +143,3 @@ TEST(Gemm, PartsCoverTheProductOnce) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference::kernels
-
-TEST_MAIN()

@@ -79,5 +79,3 @@ TEST(KernelTable, IsComplete) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference::kernels
-
-TEST_MAIN()

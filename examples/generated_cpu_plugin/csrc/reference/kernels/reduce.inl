@@ -257,7 +257,10 @@ constexpr void FillReduction(KernelTable& table, ReduceOp op) {
     using By = FoldBy<Direct<Op, T, 2>(), nullptr, sizeof(T), sizeof(T)>;
     inner = &By::Inner;
     outer = &By::Outer;
-    if constexpr (kOwnRows<Op, T>) inner = &ReduceInner<Op, T, T>;
+    if constexpr (kOwnRows<Op, T>) {
+      using U = Unsigned<T>;  // a sum that overflows wraps around
+      inner = &ReduceInner<Op, U, U>;
+    }
   }
 }
 template <typename Op, DTypeSet types>

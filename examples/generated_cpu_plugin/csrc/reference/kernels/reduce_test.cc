@@ -96,7 +96,7 @@ void TestReduction(ReduceOp op, DType t) {
   const std::string where = std::string(ActiveIsa()) + " reduction " + std::to_string(int(op)) +
                             " of " + std::string(DTypeName(t));
   if (inner == nullptr || outer == nullptr) {
-    testing::Fail(__FILE__, __LINE__, where + ": the table has no kernel");
+    ADD_FAILURE() << where + ": the table has no kernel";
     return;
   }
   using A = AccumulatorOf<T>;
@@ -130,13 +130,11 @@ void TestReduction(ReduceOp op, DType t) {
     bool good = true;
     for (int64_t r = 0; r <= rows; ++r)
       good &= Close<T>(by_row[size_t(r)], want_row[size_t(r)], r < rows ? n : 0, op);
-    if (!good)
-      testing::Fail(__FILE__, __LINE__, where + ": wrong along rows of " + testing::Show(n));
+    if (!good) ADD_FAILURE() << where + ": wrong along rows of " + testing::PrintToString(n);
     good = true;
     for (int64_t j = 0; j <= n; ++j)
       good &= Close<T>(by_column[size_t(j)], want_column[size_t(j)], j < n ? rows : 0, op);
-    if (!good)
-      testing::Fail(__FILE__, __LINE__, where + ": wrong down columns of " + testing::Show(rows));
+    if (!good) ADD_FAILURE() << where + ": wrong down columns of " + testing::PrintToString(rows);
   }
 }
 
@@ -197,5 +195,3 @@ TEST(Reduce, LongSumsStayAccurate) {
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference::kernels
-
-TEST_MAIN()
