@@ -9,15 +9,20 @@
 namespace PJRT_PLUGIN_NS::reference {
 namespace {
 
-// UNIMPLEMENTED for what is not one array and a token, from or to the host.
-Status CheckHostTransfer(const Op& op, size_t arrays_and_token) {
+// UNIMPLEMENTED for what is not one array and a token, from or to the host. `values` are the op's
+// operands or results.
+template <typename Values>
+Status CheckHostTransfer(const Op& op, const Values& values) {
   if (!op.Bool("is_host_transfer")) {
     return PlanBuilder::Unsupported(
         op, "it transfers between devices; only is_host_transfer = true is known");
   }
-  if (arrays_and_token == 2) return Status();
-  return PlanBuilder::Unsupported(op, "it transfers " + std::to_string(arrays_and_token - 1) +
-                                          " arrays on one channel; one is known");
+  if (values.size() != 2) {
+    return PlanBuilder::Unsupported(op, "it transfers " + std::to_string(values.size() - 1) +
+                                            " arrays on one channel; one is known");
+  }
+  if (values[0]->type.is_tensor()) return Status();
+  return PlanBuilder::Unsupported(op, "it transfers a token as if it were an array");
 }
 
 Status NobodyThere(int64_t channel) {
@@ -29,7 +34,7 @@ Status NobodyThere(int64_t channel) {
 }  // namespace
 
 Status LowerSend(PlanBuilder& b, const Op& op) {
-  PJRT_PLUGIN_RETURN_IF_ERROR(CheckHostTransfer(op, op.operands.size()));
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckHostTransfer(op, op.operands));
   b.UseHost();
   PJRT_PLUGIN_ASSIGN_OR_RETURN(const Place in, b.Dense(op.operands[0]));
   const size_t bytes = op.operand_type(0).byte_size();
@@ -42,7 +47,7 @@ Status LowerSend(PlanBuilder& b, const Op& op) {
 }
 
 Status LowerRecv(PlanBuilder& b, const Op& op) {
-  PJRT_PLUGIN_RETURN_IF_ERROR(CheckHostTransfer(op, op.results.size()));
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckHostTransfer(op, op.results));
   b.UseHost();
   const Place out = b.NewResult(op.result(0));
   const size_t bytes = op.type(0).byte_size();

@@ -111,5 +111,15 @@ TEST(HostTransfer, BetweenDevicesIsUnimplemented) {
   EXPECT_CONTAINS(answer.status.message(), "send");
 }
 
+TEST(HostTransfer, OfATokenIsUnimplemented) {
+  Builder b({F32({3})});
+  auto* start = b.Add(OpCode::kCreateToken, {}, Type::Token());
+  b.Add(OpCode::kSend, {start, start}, Type::Token(), HostChannel(1, true));
+  b.Return({b.argument(0)});
+  const Answer sent = Ask(std::move(b), std::make_shared<DoublingHost>());
+  EXPECT_EQ(sent.status.code(), backend::Code::kUnimplemented);
+  EXPECT_CONTAINS(sent.status.message(), "it transfers a token");
+}
+
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::reference
