@@ -209,7 +209,8 @@ def test_ended_from_outside(
     scratch.mkdir()
     where, _, name = f"pjrt_scaffold.{moment}".rpartition(".")
     program = (
-        "import os, pjrt_scaffold._cli, pjrt_scaffold._update\n"
+        "import os, signal, pjrt_scaffold._cli, pjrt_scaffold._update\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children ignore it
         f"real = {where}.{name}\n"
         "def ending(*a, **b):\n"
         f"    os.kill(os.getpid(), {int(ending)})\n"
