@@ -6,7 +6,7 @@
 // written, and within a bound; SerializeXSpace writes the message from it.
 //
 //   Trace trace(Recorder::Now(), 1 << 20);
-//   trace.Add({.plane = "/device:CUSTOM:mychip:0", .line = "XLA Ops", .name = "add", ...});
+//   trace.Add({.plane = "/device:CUSTOM:acme:0", .line = "XLA Ops", .name = "add", ...});
 //   std::string bytes = SerializeXSpace(trace);
 //
 // Threads: none; callers lock.
