@@ -79,7 +79,7 @@ Result<Completion> ToHost(Buffer& buffer, HostTarget target, void* dst) {
                                               {use.block(), 0, bytes}, dst, {&buffer.ready, 1})
                                         : CopyStaged(buffer, use.block(), std::move(target), dst);
   recording.Until(done, {&buffer.ready, 1});
-  buffer.client->work.Add(done, buffer.waits_for_caller);
+  buffer.client->work.Add(done, buffer.IsWaitingForCaller());
   use.End(done);
   return done;
 }
@@ -102,7 +102,7 @@ Result<Buffer::Use> ReadRaw(Buffer& buffer, int64_t offset, int64_t size, const 
   Completion done = buffer.device->impl->stream().CopyToHost(
       {use.block(), size_t(offset), size_t(size)}, dst, {&buffer.ready, 1});
   recording.Until(done, {&buffer.ready, 1});
-  buffer.client->work.Add(done, buffer.waits_for_caller);
+  buffer.client->work.Add(done, buffer.IsWaitingForCaller());
   use.End(done);
   return done;
 }
@@ -126,12 +126,12 @@ Result<Buffer*> CopyTo(Buffer& buffer, Device* device, Memory* memory, const cha
     done = buffer.device->impl->stream().Copy({use.block(), 0, bytes}, {block, 0, bytes},
                                               {&buffer.ready, 1});
     recording.Until(done, {&buffer.ready, 1});
-    buffer.client->work.Add(done, buffer.waits_for_caller);
+    buffer.client->work.Add(done, buffer.IsWaitingForCaller());
     use.End(done);
   }
   Buffer* const copy =
       new Buffer(buffer.client, device, memory, buffer.shape, std::move(block), std::move(done));
-  copy->waits_for_caller = buffer.waits_for_caller;
+  copy->waits_for_caller = buffer.IsWaitingForCaller();
   return copy;
 }
 
@@ -240,6 +240,7 @@ PJRT_Error* Layer::Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Ar
                    buffer.ready,
                    std::move(promise)};
   args->future_ready_callback = StartLateCopy;
+  buffer.client->work.Add(done, /*waits_for_caller=*/true);
   use.End(done);
   return nullptr;
 }
