@@ -86,6 +86,19 @@ TEST(Stream, ACopyThatWaitsIsDroppedWithTheDriver) {
   EXPECT_EQ(to, std::vector<char>(4, 2));
 }
 
+// The memory of the one device goes before the stream of the other.
+TEST(Stream, ACopyBetweenDevicesIsDroppedBeforeTheirMemoriesGo) {
+  auto driver = *reference::CreateDriver(DefaultOptions());
+  backend::Device& first = *driver->devices()[0];
+  backend::Device& second = *driver->devices()[1];
+  auto [ready, promise] = backend::MakeCompletion();
+  const backend::Completion copy =
+      second.stream().Copy({*second.memories()[0]->Allocate(4), 0, 4},
+                           {*first.memories()[0]->Allocate(4), 0, 4}, {&ready, 1});
+  driver = nullptr;
+  EXPECT_EQ(copy.Await().code(), Code::kCancelled);
+}
+
 backend::Result<std::unique_ptr<backend::Driver>> CreateForTopology(
     backend::TopologyRequest request) {
   backend::DriverOptions options = DefaultOptions();

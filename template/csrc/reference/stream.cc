@@ -96,7 +96,9 @@ class HostStream::Waiting {
 };
 
 HostStream::HostStream() : waiting_(std::make_shared<Waiting>()) {}
-HostStream::~HostStream() { waiting_->Drop(); }
+HostStream::~HostStream() { Finish(); }
+
+void HostStream::Finish() { waiting_->Drop(); }
 
 Completion HostStream::CopyAfter(Work work, std::span<const Completion> after) {
   Completion ready = backend::WhenAll(after);

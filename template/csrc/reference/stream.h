@@ -3,8 +3,8 @@
 
 // HostStream: copies of a simulated device. A copy whose dependencies are ready happens on the
 // calling thread before the call returns, which is the quickest way there is; any other runs on the
-// thread that makes the last of them ready. A copy still waiting when the stream is destroyed
-// fails, and its blocks are let go of then, so that they never outlive their memory.
+// thread that makes the last of them ready. A copy still waiting when the stream is finished or
+// destroyed fails, and its blocks are let go of then, so that they never outlive their memories.
 
 #include <memory>
 #include <span>
@@ -17,8 +17,12 @@ namespace PJRT_PLUGIN_NS::reference {
 class HostStream final : public backend::Stream {
  public:
   HostStream();
-  // Not on a thread that is running one of the stream's copies.
+  // As Finish.
   ~HostStream() override;
+
+  // Waits for copies that run, and drops those that wait. No copy begins afterwards. Not on a
+  // thread that is running one of the stream's copies.
+  void Finish();
 
   backend::Completion CopyFromHost(const void* host, backend::Region to,
                                    std::span<const backend::Completion> after) override;
