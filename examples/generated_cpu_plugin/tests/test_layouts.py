@@ -6,6 +6,7 @@ jax.experimental.layout asks for them; whatever they are, values are those of XL
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import re
 from collections.abc import Callable
@@ -82,7 +83,7 @@ def test_memory_is_as_the_layout_says() -> None:
     for order in ((0, 1), COLUMNS):
         x = jax.device_put(array, form(*order)).block_until_ready()
         elements = np.ctypeslib.as_array(
-            (np.ctypeslib.ctypes.c_float * 6).from_address(x.unsafe_buffer_pointer())
+            (ctypes.c_float * 6).from_address(x.unsafe_buffer_pointer())
         )
         np.testing.assert_array_equal(elements, array.transpose(order).ravel())
 

@@ -229,8 +229,8 @@ TEST(AliasBuffer, RefusesWhatItCannotBe) {
   } const cases[] = {
       {nullptr, "buffer is null"},
       {deleted, "deleted or donated"},
-      {client.Put<float>({1, 2}, {2}), "f32[2]"},                   // shape
-      {client.Put<float>({1, 2, 3, 4}, {4}, 1), "f32[4] in fake"},  // memory
+      {client.Put<float>({1, 2}, {2}), "f32[2]"},                      // shape
+      {client.Put<float>({1, 2, 3, 4}, {4}, 1), "f32[4]{0} in fake"},  // memory
   };
   for (const auto& one : cases) {
     Alias alias = CreateAlias(client, client.memory(0, "device"));

@@ -84,6 +84,7 @@ struct Buffer : Handle<Tag::kBuffer> {
   Result<Donation> HandOver(const char* function);
   void Delete();
   bool IsDeleted() const;
+  bool IsWaitingForCaller() const { return waits_for_caller && !ready.IsReady(); }
 
   // As long as there is a reference, the memory stays where it is, even when the buffer is deleted.
   Status AddExternalReference(const char* function);

@@ -69,7 +69,8 @@ Result<Completion> ToHost(Buffer& buffer, HostTarget target, void* dst) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, buffer.Read(kFunction));
   const size_t bytes = buffer.shape.byte_size();
   if (bytes == 0) return buffer.ready;
-  const Recording recording(buffer.device->impl->info().id, Work::kDeviceToHost, bytes);
+  const Recording recording(buffer.device->impl->info().id, Work::kDeviceToHost, bytes,
+                            {&buffer.ready, 1});
   if (buffer.memory->host_accessible && buffer.ready.IsReady()) {
     CopyOut(buffer.shape, use.block()->address(), target, dst);
     recording.Until(Completion());
@@ -78,8 +79,8 @@ Result<Completion> ToHost(Buffer& buffer, HostTarget target, void* dst) {
   Completion done = target.as_on_device ? buffer.device->impl->stream().CopyToHost(
                                               {use.block(), 0, bytes}, dst, {&buffer.ready, 1})
                                         : CopyStaged(buffer, use.block(), std::move(target), dst);
-  recording.Until(done, {&buffer.ready, 1});
-  buffer.client->work.Add(done, buffer.waits_for_caller);
+  recording.Until(done);
+  buffer.client->work.Add(done, buffer.IsWaitingForCaller());
   use.End(done);
   return done;
 }
@@ -98,11 +99,12 @@ Result<Buffer::Use> ReadRaw(Buffer& buffer, int64_t offset, int64_t size, const 
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, ReadRaw(buffer, offset, size, kFunction));
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(dst, size_t(size), "dst", kFunction));
   if (size == 0) return buffer.ready;
-  const Recording recording(buffer.device->impl->info().id, Work::kDeviceToHost, size_t(size));
+  const Recording recording(buffer.device->impl->info().id, Work::kDeviceToHost, size_t(size),
+                            {&buffer.ready, 1});
   Completion done = buffer.device->impl->stream().CopyToHost(
       {use.block(), size_t(offset), size_t(size)}, dst, {&buffer.ready, 1});
-  recording.Until(done, {&buffer.ready, 1});
-  buffer.client->work.Add(done, buffer.waits_for_caller);
+  recording.Until(done);
+  buffer.client->work.Add(done, buffer.IsWaitingForCaller());
   use.End(done);
   return done;
 }
@@ -122,16 +124,17 @@ Result<Buffer*> CopyTo(Buffer& buffer, Device* device, Memory* memory, const cha
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, buffer.Read(function));
   Completion done = buffer.ready;
   if (bytes != 0) {
-    const Recording recording(device->impl->info().id, Work::kDeviceToDevice, bytes);
+    const Recording recording(device->impl->info().id, Work::kDeviceToDevice, bytes,
+                              {&buffer.ready, 1});
     done = buffer.device->impl->stream().Copy({use.block(), 0, bytes}, {block, 0, bytes},
                                               {&buffer.ready, 1});
-    recording.Until(done, {&buffer.ready, 1});
-    buffer.client->work.Add(done, buffer.waits_for_caller);
+    recording.Until(done);
+    buffer.client->work.Add(done, buffer.IsWaitingForCaller());
     use.End(done);
   }
   Buffer* const copy =
       new Buffer(buffer.client, device, memory, buffer.shape, std::move(block), std::move(done));
-  copy->waits_for_caller = buffer.waits_for_caller;
+  copy->waits_for_caller = buffer.IsWaitingForCaller();
   return copy;
 }
 
@@ -206,9 +209,9 @@ struct LateCopy {
       promise.Set(std::move(status));
       return;
     }
-    const Recording recording(device->info().id, Work::kDeviceToHost, from.bytes);
+    const Recording recording(device->info().id, Work::kDeviceToHost, from.bytes, {&ready, 1});
     const Completion copied = device->stream().CopyToHost(from, dst, {&ready, 1});
-    recording.Until(copied, {&ready, 1});
+    recording.Until(copied);
     copied.OnReady([promise = std::make_shared<backend::Promise>(std::move(promise))](
                        const Status& status) { promise->Set(status); });
   }
@@ -240,6 +243,7 @@ PJRT_Error* Layer::Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Ar
                    buffer.ready,
                    std::move(promise)};
   args->future_ready_callback = StartLateCopy;
+  buffer.client->work.Add(done, /*waits_for_caller=*/true);
   use.End(done);
   return nullptr;
 }

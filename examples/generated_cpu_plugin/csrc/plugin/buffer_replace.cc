@@ -45,7 +45,7 @@ PJRT_Error* Layer::Buffer_Bitcast(PJRT_Buffer_Bitcast_Args* args) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Buffer::Donation from, buffer.HandOver(kFunction));
   Buffer* const cast = new Buffer(buffer.client, buffer.device, buffer.memory, std::move(shape),
                                   std::move(from), buffer.ready);
-  cast->waits_for_caller = buffer.waits_for_caller;
+  cast->waits_for_caller = buffer.IsWaitingForCaller();
   args->out_buffer = ToC(cast);
   return nullptr;
 }

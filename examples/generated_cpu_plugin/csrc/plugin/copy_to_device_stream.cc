@@ -54,17 +54,18 @@ Completion CopyToDeviceStream::Target::Add(const PJRT_Chunk& chunk) {
     return Completion(std::move(status));
   }
   Completion written;
+  backend::HostTransfers::Write write;  // what it holds goes after the lock
   std::vector<Completion> pieces;
   {
     std::lock_guard lock(mutex_);
-    if (write_ == nullptr) {
-      return Completion(FailedPrecondition(std::string(kFunction) +
-                                           ": the program does not wait for this array any more"));
-    }
     const size_t left = total_bytes_ - current_bytes_;
     if (left == 0 && total_bytes_ != 0) {
       return Completion(FailedPrecondition(std::string(kFunction) + ": all " +
                                            std::to_string(total_bytes_) + " bytes are sent"));
+    }
+    if (write_ == nullptr) {
+      return Completion(FailedPrecondition(std::string(kFunction) +
+                                           ": the program does not wait for this array any more"));
     }
     if (chunk.size > left) {
       return Completion(InvalidArgument(std::string(kFunction) + ": the chunk has " +
@@ -78,8 +79,11 @@ Completion CopyToDeviceStream::Target::Add(const PJRT_Chunk& chunk) {
       written.OnReady([data](const Status&) {});  // the memory stays till then
     if (!written.IsReady() || !written.status().ok()) pieces_.push_back(written);
     if (current_bytes_ != total_bytes_) return written;
+    // The framework may keep the stream for longer than the program's memory is there.
+    write = std::exchange(write_, nullptr);
     pieces = std::exchange(pieces_, {});
   }
+  write = nullptr;
   SetWhenWritten(std::move(pieces), Status());
   return written;
 }

@@ -61,7 +61,7 @@ class CopyToDeviceStream::Target {
   const size_t total_bytes_;
   const std::shared_ptr<const backend::Promise> promise_;
   mutable std::mutex mutex_;
-  backend::HostTransfers::Write write_;  // null once closed
+  backend::HostTransfers::Write write_;  // null once closed, or all was sent
   size_t current_bytes_ = 0;
   std::vector<Completion> pieces_;  // that are not written yet, or failed
 };

@@ -179,6 +179,17 @@ TEST(HostCallbacks, PiecesAreFreedWhenTheyAreWritten) {
   EXPECT_EQ(Get<float>(f.run.outputs[0][0]), (Floats{4, 3, 2, 1}));
 }
 
+// Not even when the framework keeps the stream: blocks may not outlive their client.
+TEST(HostCallbacks, StreamsThatAreOverHoldNoMemory) {
+  Fixture f;
+  f.Start();
+  EXPECT_EQ(Finish(f.host.Add({4, 3, 2, 1})), "");
+  Destroy(std::exchange(f.run, {}));
+  EXPECT_EQ(Fake::LiveBlocks(), 0);
+  EXPECT_CONTAINS(Finish(f.host.Add({5})), "all 16 bytes are sent");
+  f.host.DestroyStream();
+}
+
 TEST(HostCallbacks, GivingUpFailsTheProgram) {
   Fixture f;
   f.Start();

@@ -44,18 +44,23 @@ std::string_view NameOf(Work work) {
   return "transfer";
 }
 
-// Calls `record(start)` when `done` is ready; the start is the moment from which all of `after`
-// were.
-template <typename Function>
-void WhenOver(int64_t start_ns, const Completion& done, std::span<const Completion> after,
-              Function record) {
+// The moment from which all of `after` are ready, and `start_ns` until then.
+std::shared_ptr<const std::atomic<int64_t>> WhenReady(int64_t start_ns,
+                                                      std::span<const Completion> after) {
   auto start = std::make_shared<std::atomic<int64_t>>(start_ns);
   const Completion inputs = backend::WhenAll(after);
   if (!inputs.IsReady()) {
     inputs.OnReady(
         [start](const Status&) { start->store(Recorder::Now(), std::memory_order_relaxed); });
   }
-  done.OnReady([start, record = std::move(record)](const Status& status) {
+  return start;
+}
+
+// Calls `record(start)` when `done` is ready.
+template <typename Function>
+void WhenOver(std::shared_ptr<const std::atomic<int64_t>> start, const Completion& done,
+              Function record) {
+  done.OnReady([start = std::move(start), record = std::move(record)](const Status& status) {
     if (status.ok()) record(start->load(std::memory_order_relaxed));
   });
 }
@@ -105,8 +110,12 @@ void Profiler::Add(const TraceEvent& event) noexcept {
   }
 }
 
-void Recording::Note(const Completion& done, std::span<const Completion> after) const {
-  WhenOver(start_ns_, done, after, [device = device_, work = work_, bytes = bytes_](int64_t start) {
+Recording::Moment Recording::StartAfter(int64_t start_ns, std::span<const Completion> after) {
+  return WhenReady(start_ns, after);
+}
+
+void Recording::Note(const Completion& done) const {
+  WhenOver(start_ns_, done, [device = device_, work = work_, bytes = bytes_](int64_t start) {
     const Recorder::Number numbers[] = {{"bytes_transferred", int64_t(bytes)}};
     Profiler::Get().Add({.device = device,
                          .line = kTransfers,
@@ -124,20 +133,21 @@ int64_t NextRunId() {
 
 void RecordLaunch(const RecordedLaunch& launch, int64_t start_ns, const Completion& done,
                   std::span<const Completion> after) {
-  WhenOver(start_ns, done, after, [launch, program = std::string(launch.program)](int64_t start) {
-    const Recorder::Number numbers[] = {{"run_id", launch.run_id},
-                                        {"launch_id", launch.launch_id},
-                                        {"device_id", launch.device},
-                                        {"replica_id", launch.replica},
-                                        {"partition_id", launch.partition}};
-    Profiler::Get().Add({.device = launch.device,
-                         .line = Recorder::kPrograms,
-                         .name = program,
-                         .start_ns = start,
-                         .end_ns = Recorder::Now(),
-                         .numbers = numbers,
-                         .in_order = true});
-  });
+  WhenOver(WhenReady(start_ns, after), done,
+           [launch, program = std::string(launch.program)](int64_t start) {
+             const Recorder::Number numbers[] = {{"run_id", launch.run_id},
+                                                 {"launch_id", launch.launch_id},
+                                                 {"device_id", launch.device},
+                                                 {"replica_id", launch.replica},
+                                                 {"partition_id", launch.partition}};
+             Profiler::Get().Add({.device = launch.device,
+                                  .line = Recorder::kPrograms,
+                                  .name = program,
+                                  .start_ns = start,
+                                  .end_ns = Recorder::Now(),
+                                  .numbers = numbers,
+                                  .in_order = true});
+           });
 }
 
 void RecordOnHost(std::string_view name, int64_t start_ns) {

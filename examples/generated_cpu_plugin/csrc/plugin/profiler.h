@@ -59,24 +59,30 @@ enum class Work : uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
 // A piece of work of the layer, from here on.
 class Recording {
  public:
-  // A transfer of a device.
-  Recording(int device, Work work, size_t bytes)
-      : start_ns_(Start()), device_(device), work_(work), bytes_(bytes) {}
+  // A transfer of a device, which begins when all of `after` are ready. Made before the work is
+  // queued, so that it hears of that before the work does.
+  Recording(int device, Work work, size_t bytes, std::span<const backend::Completion> after = {})
+      : device_(device), work_(work), bytes_(bytes) {
+    if (const int64_t start_ns = Start(); start_ns != 0) [[unlikely]]
+      start_ns_ = StartAfter(start_ns, after);
+  }
 
-  // It began no earlier than `after` is ready, and is over when `done` is.
-  void Until(const backend::Completion& done,
-             std::span<const backend::Completion> after = {}) const {
-    if (start_ns_ != 0) [[unlikely]]
-      Note(done, after);
+  // It is over when `done` is ready.
+  void Until(const backend::Completion& done) const {
+    if (start_ns_ != nullptr) [[unlikely]]
+      Note(done);
   }
 
   // Now, or 0 while no profile is taken.
   static int64_t Start() { return Profiler::Get().recording() ? backend::Recorder::Now() : 0; }
 
  private:
-  void Note(const backend::Completion& done, std::span<const backend::Completion> after) const;
+  using Moment = std::shared_ptr<const std::atomic<int64_t>>;
 
-  int64_t start_ns_;
+  static Moment StartAfter(int64_t start_ns, std::span<const backend::Completion> after);
+  void Note(const backend::Completion& done) const;
+
+  Moment start_ns_;  // null while no profile is taken
   int device_;
   Work work_;
   size_t bytes_;

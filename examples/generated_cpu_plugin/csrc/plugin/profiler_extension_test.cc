@@ -149,6 +149,40 @@ TEST(ProfilerExtension, RecordsExecutionsTransfersAndCompilations) {
   EXPECT_EQ(host->lines.at(0).events.at(0).name, "compile inc");
 }
 
+#if PJRT_SCAFFOLD_HAS_PJRT_Buffer_DonateWithControlDependency
+// What a transfer waits for is no part of it.
+TEST(ProfilerExtension, TransfersBeginWhenTheirArrayIsReady) {
+  Fake::Reset({});
+  TestClient client;
+  PJRT_Buffer* const x = client.Put<float>({1}, {1});
+  auto donate = Make<PJRT_Buffer_DonateWithControlDependency_Args>();
+  donate.buffer = x;
+  EXPECT_EQ(Text(Api().PJRT_Buffer_DonateWithControlDependency(&donate)), "");
+  TestProfile profile;
+  EXPECT_EQ(profile.Call(kStart), "");
+  float y = 0;
+  auto copy = Make<PJRT_Buffer_ToHostBuffer_Args>();
+  copy.src = donate.out_buffer;
+  copy.dst = &y;
+  copy.dst_size = sizeof(y);
+  EXPECT_EQ(Text(Api().PJRT_Buffer_ToHostBuffer(&copy)), "");
+  const int64_t waited_until = backend::Recorder::Now();
+  auto end = Make<PJRT_Buffer_DonateWithControlDependency_Callback_Args>();
+  end.callback_data = donate.callback_data;
+  donate.dependency_ready_callback(&end);
+  EXPECT_EQ(Finish(copy.event), "");
+  EXPECT_EQ(profile.Call(kStop), "");
+  const ReadSpace space = profile.Collect();
+  const ReadPlane* const device = space.Find(PlaneOf(0));
+  ASSERT_TRUE(device != nullptr);
+  const ReadLine* const transfers = device->Find("Transfers");
+  ASSERT_TRUE(transfers != nullptr && transfers->events.size() == 1);
+  EXPECT_TRUE(transfers->timestamp_ns + transfers->events[0].offset_ps / 1000 >= waited_until);
+  DestroyBuffer(donate.out_buffer);
+  DestroyBuffer(x);
+}
+#endif
+
 TEST(ProfilerExtension, NothingIsRecordedOutsideOfAProfile) {
   Fake::Reset({});
   TestClient client;

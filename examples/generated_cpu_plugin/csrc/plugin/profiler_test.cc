@@ -42,8 +42,8 @@ TEST(Profiler, RecordingBeginsWhenInputsAreReady) {
   EXPECT_TRUE(Profiler::Get().Start({}).ok());
   auto [input, set_input] = backend::MakeCompletion();
   auto [done, set_done] = backend::MakeCompletion();
-  const Recording recording(0, Work::kDeviceToHost, 4);
-  recording.Until(done, {&input, 1});
+  const Recording recording(0, Work::kDeviceToHost, 4, {&input, 1});
+  recording.Until(done);
   const int64_t waited_until = Recorder::Now();
   set_input.Set(Status());
   set_done.Set(Status());

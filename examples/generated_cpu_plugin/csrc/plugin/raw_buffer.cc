@@ -44,9 +44,9 @@ Result<Completion> RawBuffer::CopyFromHost(const void* src, int64_t offset, int6
   PJRT_PLUGIN_ASSIGN_OR_RETURN(backend::Region to, Part(offset, size, function));
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(src, to.bytes, "src", function));
   if (to.bytes == 0) return backend::WhenAll(after);
-  const Recording recording(device->impl->info().id, Work::kHostToDevice, to.bytes);
+  const Recording recording(device->impl->info().id, Work::kHostToDevice, to.bytes, after);
   Completion done = device->impl->stream().CopyFromHost(src, std::move(to), after);
-  recording.Until(done, after);
+  recording.Until(done);
   return done;
 }
 
@@ -57,9 +57,9 @@ Result<Completion> RawBuffer::CopyToHost(void* dst, int64_t offset, int64_t size
   std::vector<Completion> all(after.begin(), after.end());
   all.push_back(ready);
   if (from.bytes == 0) return backend::WhenAll(all);
-  const Recording recording(device->impl->info().id, Work::kDeviceToHost, from.bytes);
+  const Recording recording(device->impl->info().id, Work::kDeviceToHost, from.bytes, all);
   Completion done = device->impl->stream().CopyToHost(std::move(from), dst, all);
-  recording.Until(done, all);
+  recording.Until(done);
   return done;
 }
 
@@ -78,9 +78,9 @@ Result<Completion> RawBuffer::CopyTo(const RawBuffer& to, std::span<const Comple
   std::vector<Completion> all(after.begin(), after.end());
   all.push_back(ready);
   if (region.bytes == 0) return backend::WhenAll(all);
-  const Recording recording(to.device->impl->info().id, Work::kDeviceToDevice, region.bytes);
+  const Recording recording(to.device->impl->info().id, Work::kDeviceToDevice, region.bytes, all);
   Completion done = device->impl->stream().Copy(region, to.region, all);
-  recording.Until(done, all);
+  recording.Until(done);
   return done;
 }
 

@@ -240,6 +240,57 @@ TEST(ShortMemory, WorkThatWaitsForTheCallerIsNotWaitedFor) {
   Destroy(held);
   DestroyBuffer(donate.out_buffer);
 }
+
+// Once the caller has done its part, copies of the buffer are work as any other.
+TEST(ShortMemory, WorkThatWaitedForTheCallerIsWaitedFor) {
+  Full f;
+  auto donate = Make<PJRT_Buffer_DonateWithControlDependency_Args>();
+  donate.buffer = f.x;
+  EXPECT_EQ(Text(Api().PJRT_Buffer_DonateWithControlDependency(&donate)), "");
+  auto end = Make<PJRT_Buffer_DonateWithControlDependency_Callback_Args>();
+  end.callback_data = donate.callback_data;
+  donate.dependency_ready_callback(&end);
+  auto copy = Make<PJRT_Buffer_CopyToMemory_Args>();
+  copy.buffer = donate.out_buffer;
+  copy.dst_memory = f.client->memory(0, "device");
+  EXPECT_EQ(Text(Api().PJRT_Buffer_CopyToMemory(&copy)), "");
+  DestroyBuffer(copy.dst_buffer);  // the memory is free when the copy has ended
+  std::thread other = f.WorkSoon();
+  PJRT_Buffer* y = f.client->Put<float>({5, 6, 7, 8}, {4});
+  other.join();
+  EXPECT_EQ(f.client->error, "");
+  EXPECT_EQ(Get<float>(y), (Floats{5, 6, 7, 8}));
+  DestroyBuffer(y);
+  DestroyBuffer(donate.out_buffer);
+}
+#endif
+
+#if PJRT_SCAFFOLD_HAS_PJRT_Buffer_CopyRawToHostFuture
+// A copy whose destination this thread has still to name holds back a donation of what it reads.
+TEST(ShortMemory, ALateCopyIsNotWaitedFor) {
+  Full f;
+  PJRT_Buffer* y = f.client->Put<float>({5, 6, 7, 8}, {4});
+  Fake::RunQueued();
+  Floats read(4);
+  auto copy = Make<PJRT_Buffer_CopyRawToHostFuture_Args>();
+  copy.buffer = f.x;
+  copy.transfer_size = 4 * sizeof(float);
+  EXPECT_EQ(Text(Api().PJRT_Buffer_CopyRawToHostFuture(&copy)), "");
+  Execution held = Execute(f.inc, {{f.x}});
+  EXPECT_EQ(held.error, "");
+  EXPECT_TRUE(f.client->Put<float>({5, 6, 7, 8}, {4}) == nullptr);
+  EXPECT_CONTAINS(f.client->error, "8: ");
+  auto ready = Make<PJRT_Buffer_CopyRawToHostFuture_Callback_Args>();
+  ready.callback_data = copy.callback_data;
+  ready.dst = read.data();
+  copy.future_ready_callback(&ready);
+  Fake::RunQueued();
+  EXPECT_EQ(Finish(copy.event), "");
+  EXPECT_EQ(read, (Floats{1, 2, 3, 4}));
+  EXPECT_EQ(Get<float>(held.outputs[0][0]), (Floats{2, 3, 4, 5}));
+  Destroy(held);
+  DestroyBuffer(y);
+}
 #endif
 
 TEST(ShortMemory, ManyThreads) {

@@ -116,6 +116,7 @@ class SimulatedDevice final : public backend::Device {
   const backend::DeviceInfo& info() const override { return info_; }
   std::span<backend::Memory* const> memories() const override { return pointers_; }
   backend::Stream& stream() override { return stream_; }
+  void Finish() { stream_.Finish(); }
 
  private:
   backend::DeviceInfo info_;
@@ -141,8 +142,11 @@ class ReferenceDriver final : public backend::Driver {
     }
   }
 
-  // Before the memories go.
-  ~ReferenceDriver() override { runtime_.Finish(); }
+  // Before the memories go, of which a stream may hold blocks of any.
+  ~ReferenceDriver() override {
+    runtime_.Finish();
+    for (const auto& device : devices_) device->Finish();
+  }
 
   std::string_view platform_version() const override { return version_; }
   std::span<backend::Device* const> devices() const override { return pointers_; }

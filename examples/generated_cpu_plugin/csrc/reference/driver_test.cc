@@ -66,6 +66,39 @@ TEST(Memory, BlocksAreAlignedAndNeverNull) {
   }
 }
 
+// Whoever makes a copy's dependency ready may come after the client is gone.
+TEST(Stream, ACopyThatWaitsIsDroppedWithTheDriver) {
+  auto driver = *reference::CreateDriver(DefaultOptions());
+  backend::Device& device = *driver->devices()[0];
+  auto [ready, promise] = backend::MakeCompletion();
+  const std::vector<char> from(4, 1);
+  std::vector<char> to(4, 2);
+  backend::Region region{*device.memories()[0]->Allocate(4), 0, 4};
+  const backend::Completion waits[] = {ready};
+  const backend::Completion in = device.stream().CopyFromHost(from.data(), region, waits);
+  const backend::Completion out = device.stream().CopyToHost(region, to.data(), waits);
+  region.block = nullptr;
+  EXPECT_FALSE(in.IsReady());
+  driver = nullptr;
+  EXPECT_EQ(in.Await().code(), Code::kCancelled);
+  EXPECT_EQ(out.Await().code(), Code::kCancelled);
+  promise.Set(Status());
+  EXPECT_EQ(to, std::vector<char>(4, 2));
+}
+
+// The memory of the one device goes before the stream of the other.
+TEST(Stream, ACopyBetweenDevicesIsDroppedBeforeTheirMemoriesGo) {
+  auto driver = *reference::CreateDriver(DefaultOptions());
+  backend::Device& first = *driver->devices()[0];
+  backend::Device& second = *driver->devices()[1];
+  auto [ready, promise] = backend::MakeCompletion();
+  const backend::Completion copy =
+      second.stream().Copy({*second.memories()[0]->Allocate(4), 0, 4},
+                           {*first.memories()[0]->Allocate(4), 0, 4}, {&ready, 1});
+  driver = nullptr;
+  EXPECT_EQ(copy.Await().code(), Code::kCancelled);
+}
+
 backend::Result<std::unique_ptr<backend::Driver>> CreateForTopology(
     backend::TopologyRequest request) {
   backend::DriverOptions options = DefaultOptions();
