@@ -210,7 +210,9 @@ def test_ended_from_outside(
     where, _, name = f"pjrt_scaffold.{moment}".rpartition(".")
     program = (
         "import os, signal, pjrt_scaffold._cli, pjrt_scaffold._update\n"
-        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children ignore it
+        # Children of nohup and of scripts that put them into the background ignore these.
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"real = {where}.{name}\n"
         "def ending(*a, **b):\n"
         f"    os.kill(os.getpid(), {int(ending)})\n"
