@@ -71,7 +71,7 @@ def copy(
     except (ProcessExecutionError, subprocess.CalledProcessError) as error:
         raise fetch_error(location, ref, str(error.stderr or error)) from error
     except (CopierError, ValueError, TemplateError) as error:
-        raise _explain(error, location, ref, data) from error
+        raise _explain(error, data) from error
     questions = _source.question_names(worker.template.questions_data)
     answers = worker.answers.combined
     match_skip = worker.match_skip
@@ -132,9 +132,7 @@ def fetch_error(location: str, ref: str | None, stderr: str) -> ScaffoldError:
     )
 
 
-def _explain(
-    error: Exception, location: str, ref: str | None, data: Mapping[str, Any]
-) -> ScaffoldError:
+def _explain(error: Exception, data: Mapping[str, Any]) -> ScaffoldError:
     """Turn what copier raises into what the user did and what would be accepted."""
     text = str(error)
     if match := re.match(r"Validation error for question '(\w+)': (.*)", text, re.DOTALL):
@@ -143,16 +141,6 @@ def _explain(
     if match := re.match(r"Invalid choice for '(\w+)': .* is not in \[(.*)\]", text, re.DOTALL):
         name, valid = match.groups()
         return _bad_answer(name, data, f"Valid values: {valid.replace(chr(39), '')}")
-    if re.match(r"Unknown revision: (.*)", text):
-        return UsageError(
-            f"The template {location} has no commit, tag or branch {ref}.",
-            todo="Choose another --vcs-ref, for example HEAD.",
-        )
-    if "must be a directory" in text:
-        return UsageError(
-            f"There is no template at {location}.",
-            todo="Give --source the git URL, or a checkout's root folder.",
-        )
     # An answer of the wrong type: copier does not say which, but the message quotes its value.
     cause = f"{text} {error.__cause__ or ''}"
     for name, value in data.items():
