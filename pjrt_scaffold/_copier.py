@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pjrt_scaffold import _git, _source
 from pjrt_scaffold.errors import MissingError, ScaffoldError, UsageError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def copy(
     # not find git: it would ask for the mode of each file, which takes a third of the time.
     environment = _git.SOMEBODY if ref is not None else {"PATH": ""}
     try:
-        with local.env(**environment), warnings.catch_warnings(), _plain_text_compiled_once():
+        with local.env(**environment), warnings.catch_warnings(), _plain_text_as_it_is():
             warnings.simplefilter("ignore")  # uncommitted changes were spoken of already
             worker = copier.run_copy(
                 location, tree, data=dict(data), vcs_ref=ref, defaults=defaults, quiet=True
@@ -82,30 +85,43 @@ def copy(
     )
 
 
+@dataclass(frozen=True)
+class _PlainText:
+    """What a Jinja template is that has no tags."""
+
+    text: str
+
+    def render(self, *_: Any, **__: Any) -> str:
+        return self.text
+
+
 @contextmanager
-def _plain_text_compiled_once() -> Iterator[None]:
-    """Let Jinja compile each text without tags once: copier has each part of each path compiled.
+def _plain_text_as_it_is() -> Iterator[None]:
+    """Keep text without tags from Jinja: copier has each part of each path compiled and rendered.
 
     Thousands of times the same few words, for half of the time of a rendering.
     """
     from jinja2 import Environment
 
-    compile_anew = Environment.from_string
-    known: dict[tuple[int, str], Any] = {}
+    compiled = Environment.from_string
 
     def from_string(self: Environment, source: Any, *rest: Any, **named: Any) -> Any:
-        if rest or named or not isinstance(source, str) or "{" in source:
-            return compile_anew(self, source, *rest, **named)
-        key = (id(self), source)
-        if key not in known:
-            known[key] = compile_anew(self, source)
-        return known[key]
+        if rest or named or not isinstance(source, str) or not _is_plain(self, source):
+            return compiled(self, source, *rest, **named)
+        return _PlainText(source)
 
     Environment.from_string = from_string  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Environment.from_string = compile_anew  # type: ignore[method-assign]
+        Environment.from_string = compiled  # type: ignore[method-assign]
+
+
+def _is_plain(jinja: Environment, text: str) -> bool:
+    """Whether rendering leaves a text as it is. Jinja may drop or convert line ends."""
+    line_prefixes = jinja.line_statement_prefix or jinja.line_comment_prefix
+    tags = (jinja.block_start_string, jinja.variable_start_string, jinja.comment_start_string)
+    return not (line_prefixes or "\n" in text or "\r" in text or any(t in text for t in tags))
 
 
 def require_known(data: Mapping[str, Any], questions: Sequence[str]) -> None:

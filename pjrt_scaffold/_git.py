@@ -118,6 +118,18 @@ def uncommitted(folder: Path) -> list[str]:
     return [entry[3:] for entry in os.fsdecode(status).split("\0") if len(entry) > 3]
 
 
+def is_as_committed(folder: Path, path: str) -> bool:
+    """Whether a path of a checkout without changes holds the commit's files, and no others.
+
+    Ignored files would be others; line ends that settings converted are no changes for git.
+    """
+    ignored = ("ls-files", "--others", "--ignored", "--exclude-standard", "--", path)
+    if ask(folder, *ignored):
+        return False
+    ends = [line.split()[:2] for line in ask(folder, "ls-files", "--eol", "--", path).splitlines()]
+    return all(at[0].split("/")[1] == at[1].split("/")[1] for at in ends)
+
+
 def shown(paths: list[str]) -> str:
     """The first few of many paths, for a message."""
     return ", ".join(paths[:5]) + (" ..." if len(paths) > 5 else "")

@@ -76,17 +76,31 @@ def _copy(
     """
     if source.ref is None or source.commit is not None:
         return _copier.copy(source.location, tree, data, ref=source.ref, defaults=defaults)
-    location = _source.locate(source.location, Path.cwd())
-    with (
-        _history.opened(location, source.ref) as history,
-        tempfile.TemporaryDirectory(prefix="pjrt-scaffold-") as home,
-    ):
-        commit = history.commit(source.ref, "--vcs-ref")
-        template = history.extract(commit, Path(home, "template"))
+    with _committed(source, source.ref) as template:
         copied = _copier.copy(str(template.folder), tree, data, defaults=defaults)
     values = {"_commit": template.name, "_src_path": source.location}
     _answers.rewrite(tree / _answers.FILE, values)
     return copied
+
+
+@contextmanager
+def _committed(source: _source.Source, ref: str) -> Iterator[_history.Template]:
+    """The template's files as committed: in the checkout itself where they are, else extracted.
+
+    Writing hundreds of files to read them once takes a third of the time of a rendering.
+    """
+    checkout = source.folder
+    if checkout is not None and ref == "HEAD" and _git.is_as_committed(checkout, "template"):
+        name = _git.describe(checkout)
+        yield _history.Template(checkout, _git.ask(checkout, "rev-parse", ref), name)
+        return
+    location = _source.locate(source.location, Path.cwd())
+    with (
+        _history.opened(location, ref) as history,
+        tempfile.TemporaryDirectory(prefix="pjrt-scaffold-") as home,
+    ):
+        commit = history.commit(ref, "--vcs-ref")
+        yield history.extract(commit, Path(home, "template"))
 
 
 def _require_free(dest: Path) -> None:

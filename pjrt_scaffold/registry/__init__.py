@@ -4,8 +4,9 @@
     text = show("PJRT_Client_Create_Args")
 
 Files: `abi.json` is written only by the import; `annotations.json` by people; `jaxlib.json` says
-which jaxlib speaks which version; `index.json` lists the versions for copier. Of the templates,
-`api.json.jinja` computes the API at the chosen version and `declare.jinja` writes C declarations.
+which jaxlib speaks which version; `jax.json` which jax plugins are tested with; `index.json` lists
+the versions for copier. Of the templates, `api.json.jinja` computes the API at the chosen version
+and `declare.jinja` writes C declarations.
 
 `importer` and `consistency`, which write and check the data, are loaded only by who does that.
 """
