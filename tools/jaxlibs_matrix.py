@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pjrt_scaffold.registry import load
+from pjrt_scaffold.registry.load import read
 
 # Beside jax and jaxlib: what jax.export needs in the older and in all releases.
 PACKAGES: Final = ("absl-py", "flatbuffers")
@@ -23,6 +24,11 @@ class Release:
         return (f"jax=={self.jaxlib}", f"jaxlib=={self.jaxlib}", *PACKAGES)
 
 
+# Those that the wheel's metadata allows: the repository's own tests run with them.
+TESTED: Final = tuple(Release(row["jax"], row["python"]) for row in read("jax.json")["tested"])
+_MAJOR, _MINOR = TESTED[-1].jaxlib.split(".")[:2]
+REQUIREMENT: Final = f"jax>={TESTED[0].jaxlib},<{_MAJOR}.{int(_MINOR) + 1}"
+
 RELEASES: Final = (
     Release("0.4.38", "3.11"),
     Release("0.5.0", "3.11"),
@@ -31,9 +37,7 @@ RELEASES: Final = (
     Release("0.7.2", "3.12"),
     Release("0.8.3", "3.13"),
     Release("0.9.2", "3.13"),
-    Release("0.10.2", "3.11"),
-    Release("0.11.2", "3.12"),
-    Release("0.12.0.1", "3.13"),
+    *TESTED,
 )
 # Plugins of older versions meet the oldest release, one from the middle and the newest.
 ENDS: Final = (RELEASES[0], RELEASES[5], RELEASES[-1])

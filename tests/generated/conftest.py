@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 from tools import plugins
+from tools.jaxlibs_matrix import TESTED
 
-# The oldest jax of the range that the generated wheel declares runs on Python 3.11 only.
-OLDEST_JAX = "jax==0.10.2" if sys.version_info < (3, 12) else "jax"
+# The oldest jax of the range that the generated wheel declares is tested beside its own Python.
+OLDEST_JAX = (
+    f"jax=={TESTED[0].jaxlib}"
+    if f"{sys.version_info[0]}.{sys.version_info[1]}" == TESTED[0].python
+    else "jax"
+)
 
 
 def make(repository: Path, *arguments: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.generated.conftest import OLDEST_JAX, make
 from tools import plugins
+from tools.jaxlibs_matrix import TESTED
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ def test_same_wheel_on_the_newest_jax(
     python = plugins.find_python(version)
     if python is None:
         pytest.skip(f"there is no Python {version} on this machine")
-    packages: list[str | Path] = [wheel, "jax==0.12.0.1", "pytest"]
+    packages: list[str | Path] = [wheel, f"jax=={TESTED[-1].jaxlib}", "pytest"]
     interpreter = plugins.environment(tmp_path / "venv", packages, tmp_path / "pip.log", python)
     plugins.run([interpreter, "-m", "pytest"], tmp_path / "pytest.log", cwd=repository)
 

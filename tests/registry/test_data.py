@@ -7,6 +7,7 @@ import re
 
 import jsonschema
 import pytest
+from packaging.version import Version
 
 from pjrt_scaffold.registry import Registry, UnknownVersionError, load_ffi
 from pjrt_scaffold.registry.compare import new_function
@@ -19,7 +20,7 @@ from pjrt_scaffold.registry.consistency import (
 from pjrt_scaffold.registry.load import FOLDER, read
 
 
-@pytest.mark.parametrize("name", ["abi", "ffi", "annotations", "jaxlib", "index"])
+@pytest.mark.parametrize("name", ["abi", "ffi", "annotations", "jaxlib", "jax", "index"])
 def test_file_follows_its_schema(name: str) -> None:
     schema = read(f"schema/{'abi' if name == 'ffi' else name}.schema.json")
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -27,7 +28,7 @@ def test_file_follows_its_schema(name: str) -> None:
     assert [f"{e.json_path}: {e.message}" for e in errors] == []
 
 
-@pytest.mark.parametrize("name", ["abi", "annotations", "index"])
+@pytest.mark.parametrize("name", ["abi", "annotations", "jax", "index"])
 def test_file_passes_through_a_template_unchanged(name: str) -> None:
     """copier includes these files, so they may hold nothing that Jinja reads."""
     text = (FOLDER / f"{name}.json").read_text()
@@ -105,6 +106,15 @@ def test_index_lists_the_versions_newest_first(registry: Registry) -> None:
 def test_default_version_is_spoken_by_a_jaxlib() -> None:
     releases = read("jaxlib.json")["releases"]
     assert read("index.json")["default"] in {r["framework"] for r in releases.values()}
+
+
+def test_tested_releases_of_jax_go_upwards() -> None:
+    """The first and the last make the range of the wheel, and each Python chooses one of them."""
+    rows = read("jax.json")["tested"]
+    for key in ("jax", "python"):
+        versions = [Version(row[key]) for row in rows]
+        assert versions == sorted(set(versions))
+    assert rows[-1]["jax"] == max(read("jaxlib.json")["releases"], key=Version)
 
 
 def test_unknown_version_is_refused(registry: Registry) -> None:

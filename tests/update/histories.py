@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pjrt_scaffold import _new, _project, _source, _update
 from tests.support.rendering import ROOT, commit_all, copy_template, git
+from tools.jaxlibs_matrix import REQUIREMENT
 
 # What both commits of the template change, with the sign that begins a comment there.
 CHANGED = {
@@ -188,7 +189,7 @@ def work_in(repository: Path) -> Owned:
     }
     lines = {
         "CMakeLists.txt": 'option(ACME_FAST "Ours" OFF)',
-        "pyproject.toml": 'dependencies = ["jax>=0.10.2,<0.13", "numpy>=1.26"]',
+        "pyproject.toml": f'dependencies = ["{REQUIREMENT}", "numpy>=1.26"]',
         ".github/workflows/ci.yml": "    timeout-minutes: 77",
         "csrc/plugin/fork.cc": "// Why we care: our runtime starts threads.",
     }
@@ -199,7 +200,7 @@ def work_in(repository: Path) -> Owned:
     )
     replace(
         repository / "pyproject.toml",
-        'dependencies = ["jax>=0.10.2,<0.13"]',
+        f'dependencies = ["{REQUIREMENT}"]',
         lines["pyproject.toml"],
     )
     replace(

@@ -12,10 +12,10 @@ from tests.update.conftest import Rendered
 from tests.update.histories import commit, generate, own_backend, update, work_in
 from tests.update.test_histories import VERSIONS
 from tools import plugins
+from tools.jaxlibs_matrix import TESTED
 
 # The oldest and the newest jaxlib that generated wheels declare, each with a Python that it has.
-JAXLIBS = {"0.10.2": "3.11", "0.12.0.1": "3.12"}
-
+JAXLIBS = {row.jaxlib: row.python for row in (TESTED[0], TESTED[-1])}
 
 GAPS = "expected_unimplemented.txt"
 

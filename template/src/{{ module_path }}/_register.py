@@ -67,7 +67,7 @@ def _warn_of_untested_jax() -> None:
 
 
 def is_tested(jax_version: str) -> bool:
-    """Whether a version of jax, ``0.12.0.1`` or ``0.13.0.dev20261101``, is in the tested range."""
+    """Whether a version of jax, ``1.2.3`` or ``1.3.0.dev20991231``, is in the tested range."""
     release = re.match(r"\d+(\.\d+)*", jax_version)
     if release is None:
         return False
