@@ -11,7 +11,7 @@ import yaml
 
 from pjrt_scaffold import _answers
 from tests.cli.conftest import Command, Run
-from tests.support.rendering import QUESTIONS, Renderer, files, git
+from tests.support.rendering import QUESTIONS, Renderer, contents, files, git
 
 READY = """
 {name} is ready: {count} files.
@@ -105,6 +105,24 @@ def test_uncommitted_changes(run: Command, checkout: Path, tmp_path: Path) -> No
     assert (tmp_path / "a folder/out/NEW.md").is_file()
     # Copier's commit of the changes is gone by now, so the one below it is recorded.
     assert recorded(tmp_path, "out")["_commit"] == git(checkout, "rev-parse", "--short", "HEAD")
+
+
+@pytest.mark.parametrize("unlike", ["an ignored file", "other line ends"])
+def test_what_is_rendered_is_the_commit(
+    unlike: str, run: Command, checkout: Path, tmp_path: Path
+) -> None:
+    """A checkout without changes may still hold other bytes than its commit."""
+    other = tmp_path / "other"
+    convert = [] if unlike == "an ignored file" else ["--config", "core.autocrlf=true"]
+    git(tmp_path, "clone", "--quiet", *convert, str(checkout), str(other))
+    if unlike == "an ignored file":
+        (other / ".git/info/exclude").write_text("notes.txt\n", encoding="utf-8")
+        (other / "template/notes.txt").write_text("mine\n", encoding="utf-8")
+    for name, source in (("one", checkout), ("two", other)):
+        assert run("new", name, "--defaults", "--source", source).status == 0
+    one, two = (contents(tmp_path / "a folder" / name) for name in ("one", "two"))
+    del one[_answers.FILE], two[_answers.FILE]
+    assert one == two
 
 
 def test_vcs_ref(run: Command, checkout: Path, tmp_path: Path) -> None:
