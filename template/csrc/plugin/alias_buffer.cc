@@ -21,7 +21,7 @@ struct AliasFulfillment : Handle<Tag::kAliasFulfillment> {
       : client(std::move(client)),
         memory(memory),
         shape(std::move(shape)),
-        block(std::make_shared<AliasBlock>(memory->impl, this->shape.byte_size())),
+        block(std::make_shared<AliasBlock>(memory, this->shape.byte_size())),
         promise(std::make_shared<const backend::Promise>(std::move(promise))) {}
 
   // Makes `real` the alias, which takes its memory and is ready when it is. On failure `real` stays
