@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/await_on_failure.h"
 #include "plugin/device_event.h"
 #include "plugin/raw_buffer.h"
 
@@ -35,6 +36,7 @@ Status Caught(const char* function, Call call) noexcept {
 
 Status GiveEvent(Result<Completion> done, PJRT_DeviceEvent* event) {
   if (!done.ok()) return done.status();
+  const AwaitOnFailure await(*done);
   *event = NewDeviceEvent(*std::move(done));
   return Status();
 }
