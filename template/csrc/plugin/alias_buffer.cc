@@ -9,6 +9,7 @@
 #include "plugin/buffer.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateAliasBuffer
 
@@ -59,8 +60,12 @@ Status AliasFulfillment::Fulfill(Buffer* real, const char* function) const {
     }
     const size_t bytes = shape.byte_size();
     if (target != nullptr && bytes != 0) {
+      const Recording recording(real->device->impl->info().id, Work::kDeviceToDevice, bytes,
+                                {&real->ready, 1});
       ready = real->device->impl->stream().Copy({source, 0, bytes}, {target, 0, bytes},
                                                 {&real->ready, 1});
+      recording.Until(ready);
+      client->work.Add(ready, real->IsWaitingForCaller());
     }
   }
   ready.OnReady([promise = promise](const Status& status) { promise->Set(status); });
