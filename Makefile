@@ -10,7 +10,7 @@ WITH_CMAKE = command -v ctest >/dev/null || $(PY) -m pip install --quiet cmake; 
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-api-versions test-jaxlibs test-update test-registry \
-  test-registry-nightly test-sanitizers lint format example docs \
+  test-registry-nightly test-sanitizers test-wheels lint format example docs \
   benchmark clean env
 
 help: ## Show the targets
@@ -45,6 +45,9 @@ test-update: env ## Build and test repositories that were updated, under two jax
 
 test-sanitizers: env ## Run the generated tests under the sanitizers; each of the three parts says when it is done
 	$(WITH_CMAKE) $(PYTEST) -v --durations=0 -m long tests/generated/test_sanitizers.py
+
+test-wheels: env ## Build, test and inspect wheels by cibuildwheel in podman (root; apt install podman runc)
+	$(WITH_CMAKE) $(PYTEST) -v --durations=0 -m long tests/wheels
 
 lint: env ## Formatting, ruff, mypy and clang-format
 	$(PY) -m ruff check .

@@ -1,0 +1,222 @@
+"""What a wheel of a plugin must be like: pure functions that say in sentences what is wrong."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+from typing import Final
+
+import lief
+import readme_renderer.markdown
+
+MEGABYTES: Final = 12
+
+# Of what every manylinux_2_28 system has (auditwheel's policy), that which a plugin can want.
+MANYLINUX: Final = re.compile(
+    r"(lib(c|m|dl|rt|pthread|gcc_s)\.so\.\d+|libstdc\+\+\.so\.6|ld-linux-\S+\.so\.\d+)"
+)
+
+
+@dataclass(frozen=True)
+class Library:
+    """A shared library as the system's loader sees it.
+
+    Attributes:
+        exported: names that other libraries can take from it, as C spells them.
+        needed: libraries that it loads.
+        search_path: RPATH and RUNPATH.
+    """
+
+    exported: tuple[str, ...]
+    needed: tuple[str, ...] = ()
+    search_path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel that has been read.
+
+    Attributes:
+        name: the file's.
+        size: the file's, in bytes.
+        contents: the bytes of each file in it, by name.
+    """
+
+    name: str
+    size: int
+    contents: dict[str, bytes]
+
+    @property
+    def info(self) -> str:
+        """The folder of its metadata."""
+        return "-".join(self.name.split("-")[:2]) + ".dist-info"
+
+    def text(self, name: str) -> Message:
+        """A file of headers from its metadata; an empty one where there is none."""
+        data = self.contents.get(f"{self.info}/{name}", b"")
+        return Parser().parsestr(data.decode())
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of one wheel.
+
+    Attributes:
+        package: the folder of its package, for example "jax_plugins/mychip".
+        library: the name of the plugin library in it.
+        modules: all other files of the package.
+        requirement: the range of jax in its metadata, for example "jax>=0.10.2,<0.13".
+        entry_point: the module that the entry point names; "": there is none.
+        build_paths: folders of the machine that built it.
+    """
+
+    package: str
+    library: str
+    modules: frozenset[str]
+    requirement: str
+    entry_point: str = ""
+    build_paths: tuple[str, ...] = ()
+
+
+def read(path: Path) -> Wheel:
+    """Read a wheel, all of it.
+
+    Raises:
+        zipfile.BadZipFile: it is none.
+    """
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    return Wheel(path.name, path.stat().st_size, contents)
+
+
+def read_library(data: bytes) -> Library:
+    """What a library of Linux, macOS or Windows exports and needs.
+
+    Raises:
+        ValueError: it is none of those.
+    """
+    parsed = lief.parse(list(data))
+    if isinstance(parsed, lief.ELF.Binary):
+        paths = [
+            path
+            for entry in parsed.dynamic_entries
+            if isinstance(entry, lief.ELF.DynamicEntryRpath | lief.ELF.DynamicEntryRunPath)
+            for path in entry.paths
+        ]
+        exported = [str(symbol.name) for symbol in parsed.dynamic_symbols if symbol.exported]
+        return Library(tuple(exported), tuple(map(str, parsed.libraries)), tuple(paths))
+    if isinstance(parsed, lief.MachO.Binary):
+        exported = [str(symbol.name).removeprefix("_") for symbol in parsed.exported_symbols]
+        needed = [str(library.name) for library in parsed.libraries][
+            1:
+        ]  # the first is its own name
+        return Library(tuple(exported), tuple(needed), tuple(r.path for r in parsed.rpaths))
+    if isinstance(parsed, lief.PE.Binary):
+        table = parsed.get_export()
+        exported = [str(entry.name) for entry in table.entries] if table else []
+        return Library(tuple(exported), tuple(str(i.name) for i in parsed.imports))
+    raise ValueError("this is no library of Linux, macOS or Windows")
+
+
+def check(wheel: Wheel, expected: Expected) -> list[str]:
+    """All that is wrong with a wheel, a sentence each; nothing when it is as it should be."""
+    return [finding for rule in RULES for finding in rule(wheel, expected)]
+
+
+def check_tag(wheel: Wheel, expected: Expected) -> Iterator[str]:
+    """One wheel serves every Python, and only its platform."""
+    if not re.search(r"-py3-none-((manylinux|macosx|win)[a-z0-9_]+\.?)+\.whl$", wheel.name):
+        yield f"{wheel.name} is not of a tag py3-none-<platform> that can be uploaded"
+    headers = wheel.text("WHEEL")
+    tags = wheel.name.removesuffix(".whl").split("-")[-1].split(".")
+    if sorted(headers.get_all("Tag", [])) != sorted(f"py3-none-{tag}" for tag in tags):
+        yield f"the tags in WHEEL, {headers.get_all('Tag')}, are not those of {wheel.name}"
+    if headers.get_all("Root-Is-Purelib") != ["false"]:
+        yield "WHEEL does not say once that the wheel is of one platform (Root-Is-Purelib: false)"
+
+
+def check_contents(wheel: Wheel, expected: Expected) -> Iterator[str]:
+    """The package, the library, the metadata, and nothing else."""
+    wanted = {f"{expected.package}/{name}" for name in (*expected.modules, expected.library)}
+    wanted |= {f"{wheel.info}/{name}" for name in ("METADATA", "RECORD", "WHEEL")}
+    wanted.add(f"{wheel.info}/licenses/LICENSE")
+    if expected.entry_point:
+        wanted.add(f"{wheel.info}/entry_points.txt")
+    # auditwheel describes here what it grafted.
+    there = {name for name in wheel.contents if not name.startswith(f"{wheel.info}/sboms/")}
+    yield from (f"{name} is missing" for name in sorted(wanted - there))
+    yield from (f"{name} does not belong here" for name in sorted(there - wanted))
+
+
+def check_size(wheel: Wheel, expected: Expected) -> Iterator[str]:
+    """People install what is small."""
+    if wheel.size > MEGABYTES * 1_000_000:
+        yield f"it has {wheel.size / 1e6:.1f} MB, more than {MEGABYTES}"
+
+
+def check_library(wheel: Wheel, expected: Expected) -> Iterator[str]:
+    """The library lives in a process with everybody else's, on machines that have not built it."""
+    data = wheel.contents.get(f"{expected.package}/{expected.library}")
+    if data is None:
+        return  # the contents' fault
+    yield from library_findings(read_library(data))
+    for path in expected.build_paths:
+        if path.encode() in data:
+            yield f"the library holds the path {path} of the machine that built it"
+
+
+def library_findings(library: Library) -> Iterator[str]:
+    """What is wrong with a library of Linux, apart from its bytes."""
+    if library.exported != ("GetPjrtApi",):
+        yield f"the library exports {', '.join(library.exported) or 'nothing'}, not just GetPjrtApi"
+    for path in library.search_path:
+        if path != "$ORIGIN" and not path.startswith("$ORIGIN/"):
+            yield f"the library looks for others in {path}; only $ORIGIN goes with it"
+    for name in library.needed:
+        if not MANYLINUX.fullmatch(name):
+            yield f"the library needs {name}, which manylinux_2_28 does not have"
+
+
+def check_metadata(wheel: Wheel, expected: Expected) -> Iterator[str]:
+    """What an index and pip read."""
+    metadata = wheel.text("METADATA")
+    required = [line for line in metadata.get_all("Requires-Dist", []) if line.startswith("jax")]
+    if [_specifiers(line) for line in required] != [_specifiers(expected.requirement)]:
+        yield f"it requires {required}, not {expected.requirement}"
+    if metadata.get_all("License-File") != ["LICENSE"]:
+        yield f"its licence files are {metadata.get_all('License-File')}, not LICENSE"
+    if not metadata["License-Expression"]:
+        yield "it has no License-Expression"
+    if metadata["Description-Content-Type"] != "text/markdown":
+        yield f"its readme is {metadata['Description-Content-Type']}, not text/markdown"
+    elif not readme_renderer.markdown.render(str(metadata.get_payload())):
+        yield "its readme cannot be rendered"
+    found = wheel.contents.get(f"{wheel.info}/entry_points.txt", b"").decode()
+    modules = re.findall(r"^\w+ = (\S+)$", found, re.M)
+    if modules != ([expected.entry_point] if expected.entry_point else []):
+        yield f"its entry points name {modules}, not {expected.entry_point or 'nothing'}"
+
+
+RULES: Final[tuple[Callable[[Wheel, Expected], Iterator[str]], ...]] = (
+    check_tag,
+    check_contents,
+    check_size,
+    check_library,
+    check_metadata,
+)
+
+
+def differences(one: Wheel, other: Wheel, but: Collection[str] = ()) -> list[str]:
+    """Files of two wheels that are not the same, those in `but` left out."""
+    names = sorted(one.contents.keys() | other.contents.keys())
+    return [n for n in names if n not in but and one.contents.get(n) != other.contents.get(n)]
+
+
+def _specifiers(requirement: str) -> frozenset[str]:
+    """The bounds of a requirement, in whatever order."""
+    return frozenset(requirement.replace(" ", "").removeprefix("jax").split(","))
