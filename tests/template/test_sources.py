@@ -13,7 +13,13 @@ CONFIG = "generated/config.h"
 MAY_INCLUDE = {
     "generated": ["generated/"],
     "backend": ["backend/", CONFIG],
-    "program": ["program/", "backend/status.h", "backend/dtype.h", CONFIG],
+    "program": [
+        "program/",
+        "backend/status.h",
+        "backend/dtype.h",
+        "backend/layout.h",
+        CONFIG,
+    ],
     "plugin": ["plugin/", "backend/", "generated/"],
     "reference": ["reference/", "program/", "backend/", CONFIG],
     "vendor": ["vendor/", "backend/", "program/", CONFIG],
