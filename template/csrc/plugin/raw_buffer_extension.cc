@@ -20,7 +20,7 @@ PJRT_Error* CreateRawAlias(PJRT_RawBuffer_CreateRawAliasOfBuffer_Args* args) {
 }
 
 PJRT_Error* DestroyRaw(PJRT_RawBuffer_Destroy_Args* args) {
-  FromC(args->buffer)->DropReference();
+  RawBuffer::DropReference(FromC(args->buffer));
   return nullptr;
 }
 

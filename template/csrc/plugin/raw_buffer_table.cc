@@ -110,7 +110,7 @@ constexpr PJRT_RawBuffer_FunctionTable MakeRawBufferFunctions() {
   table.struct_size = sizeof(PJRT_RawBuffer_FunctionTable);
   table.instance_size = sizeof(PJRT_RawBuffer);
   table.inc_ref = [](PJRT_RawBuffer* raw) { FromC(raw)->AddReference(); };
-  table.dec_ref = [](PJRT_RawBuffer* raw) { FromC(raw)->DropReference(); };
+  table.dec_ref = [](PJRT_RawBuffer* raw) { RawBuffer::DropReference(FromC(raw)); };
   table.get_on_device_size_in_bytes = [](const PJRT_RawBuffer* raw) {
     return FromC(raw)->region.bytes;
   };

@@ -44,24 +44,31 @@ class FailingNew {
 
 }  // namespace PJRT_PLUGIN_NS::test
 
-// All forms, lest a sanitizer's own free what these allocated.
-void* operator new(std::size_t bytes) {
+// All forms, lest a sanitizer's own free what these allocated. Not inlined: GCC would see free()
+// take what a new that it did not look into gave, and warn.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const address = PJRT_PLUGIN_NS::test::FailingNew::Allocate(bytes);
   if (address == nullptr) throw std::bad_alloc();
   return address;
 }
-void* operator new[](std::size_t bytes) { return operator new(bytes); }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+[[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return PJRT_PLUGIN_NS::test::FailingNew::Allocate(bytes);
 }
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+[[gnu::noinline]] void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
   return PJRT_PLUGIN_NS::test::FailingNew::Allocate(bytes);
 }
-void operator delete(void* address) noexcept { std::free(address); }
-void operator delete[](void* address) noexcept { std::free(address); }
-void operator delete(void* address, std::size_t) noexcept { std::free(address); }
-void operator delete[](void* address, std::size_t) noexcept { std::free(address); }
-void operator delete(void* address, const std::nothrow_t&) noexcept { std::free(address); }
-void operator delete[](void* address, const std::nothrow_t&) noexcept { std::free(address); }
+[[gnu::noinline]] void operator delete(void* address) noexcept { std::free(address); }
+[[gnu::noinline]] void operator delete[](void* address) noexcept { std::free(address); }
+[[gnu::noinline]] void operator delete(void* address, std::size_t) noexcept { std::free(address); }
+[[gnu::noinline]] void operator delete[](void* address, std::size_t) noexcept {
+  std::free(address);
+}
+[[gnu::noinline]] void operator delete(void* address, const std::nothrow_t&) noexcept {
+  std::free(address);
+}
+[[gnu::noinline]] void operator delete[](void* address, const std::nothrow_t&) noexcept {
+  std::free(address);
+}
 
 #endif  // TESTING_FAILING_NEW_H_
