@@ -10,9 +10,9 @@ namespace PJRT_PLUGIN_NS::vendor {
 std::span<const backend::OptionSpec> DriverOptionSpecs() {
   static constexpr backend::OptionSpec kSpecs[] = {
       {.name = "num_devices",
-       .help = "how many devices to show",
+       .help = "how many devices to show; 0 is a machine without them",
        .default_value = int64_t{kDefaultNumDevices},
-       .min = 1,
+       .min = 0,
        .max = 64},
       {.name = "memory_bytes",
        .help = "memory of each device in bytes, 0 for no limit",
