@@ -16,8 +16,12 @@
 
 namespace PJRT_PLUGIN_NS::plugin {
 
-// API 0.112 has a table too, whose copies take one argument less. It is left out there: frameworks
-// of that version need it for nothing.
+// API 0.112 has a table too, whose copies take one argument less, `dependencies`. It is left out
+// there: frameworks of that version need it for nothing. A framework of 0.112 under a plugin of a
+// newer version finds the table of today, and nothing tells the two apart: not the object, which is
+// a pointer to the table, and not its struct_size, which frameworks do not read. All else of it
+// holds there, and the copies of the extension hold everywhere; its two copies that return a device
+// event do not, which only C++ code of frameworks calls.
 #if PJRT_SCAFFOLD_HAS_PJRT_RawBuffer_FunctionTable_schedule_copy_to
 namespace {
 
