@@ -10,7 +10,7 @@ WITH_CMAKE = command -v ctest >/dev/null || $(PY) -m pip install --quiet cmake; 
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-api-versions test-jaxlibs test-update test-registry \
-  test-registry-nightly test-sanitizers test-wheels lint format example docs \
+  test-registry-nightly test-sanitizers test-wheels test-platforms lint format example docs \
   benchmark clean env
 
 help: ## Show the targets
@@ -48,6 +48,10 @@ test-sanitizers: env ## Run the generated tests under the sanitizers; each of th
 
 test-wheels: env ## Build, test and inspect wheels by cibuildwheel in podman (root; apt install podman runc)
 	$(WITH_CMAKE) $(PYTEST) -v --durations=0 -m long tests/wheels
+
+test-platforms: env ## Cross-compile for aarch64 Linux and macOS (apt install g++-aarch64-linux-gnu qemu-user-static)
+	@$(PY) -m pip install --quiet --disable-pip-version-check ziglang==0.17.1
+	$(WITH_CMAKE) $(PYTEST) -v --durations=0 -m long tests/platforms
 
 lint: env ## Formatting, ruff, mypy and clang-format
 	$(PY) -m ruff check .
