@@ -42,7 +42,7 @@ def test_version_can_be_released() -> None:
         ("1.2.3-rc1", 'written "1.2.3rc1"'),
         ("v1.2.3", 'written "1.2.3"'),
         ("01.2", 'written "1.2"'),
-        ("1.2.3+mychip", "local part +mychip"),
+        ("1.2.3+local", "local part +local"),
     ],
 )
 def test_bad_versions_are_refused(text: str, says: str) -> None:

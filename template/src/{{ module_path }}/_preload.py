@@ -32,11 +32,11 @@ class VendorLibrary:
     A runtime library that the plugin library needs, and where it may be.
 
     Attributes:
-        name: its file name, the one by which the plugin library needs it (``libmychip.so.2``).
+        name: its file name, the one by which the plugin library needs it (``libvendor.so.2``).
         package: importable name of a Python package that carries it; it is looked up, not imported.
         folder: the folder inside the package, ``lib`` for example.
         folders: where the vendor puts it otherwise; a leading ``$VARIABLE`` or ``~`` is replaced.
-        cure: what to do when it is nowhere, ``pip install mychip-runtime`` for example.
+        cure: what to do when it is nowhere, ``pip install vendor-runtime`` for example.
         check: says what is wrong with the loaded library, its version for example; else ``""``.
     """
 

@@ -6,14 +6,14 @@ one is missing, JAX goes on with its other devices, and who asks for these hears
 looked for and where. docs/development.md says how a library is found. For example:
 
     VendorLibrary(
-        name="libmychip_driver.so.1",
-        folders=("$MYCHIP_HOME/lib",),
+        name="libvendor_driver.so.1",
+        folders=("$VENDOR_HOME/lib",),
         cure="install the driver of the device",
     ),
     VendorLibrary(
-        name="libmychip_runtime.so.2",
-        package="mychip_runtime",
-        cure="pip install mychip-runtime",
+        name="libvendor_runtime.so.2",
+        package="vendor_runtime",
+        cure="pip install vendor-runtime",
     ),
 """
 
