@@ -14,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -42,9 +43,7 @@ class CMakeBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Builds the library. ``version`` is hatchling's: ``standard`` or ``editable``."""
         if sys.platform == "darwin":
-            os.environ.setdefault(
-                "MACOSX_DEPLOYMENT_TARGET", self.config["macos-deployment-target"]
-            )
+            os.environ.setdefault("MACOSX_DEPLOYMENT_TARGET", _oldest_macos(self.root))
         platform = self.build_config.builder.get_best_matching_tag().split("-")[2]
         package, name = Path(self.config["package"]), self.config["library"]
         library = self._build(Path(self.root, "build", "wheel"), name)
@@ -107,6 +106,13 @@ class CMakeBuildHook(BuildHookInterface[Any]):
     def _abort(self, message: str) -> NoReturn:
         self.app.display_error(f"\nerror: {message}\n")
         sys.exit(1)
+
+
+def _oldest_macos(root: str) -> str:
+    """The oldest macOS to build for: what cibuildwheel's settings in pyproject.toml say."""
+    with Path(root, "pyproject.toml").open("rb") as file:
+        settings = tomllib.load(file)["tool"]["cibuildwheel"]["environment"]
+    return str(settings["MACOSX_DEPLOYMENT_TARGET"])
 
 
 def _find_cmake() -> str | None:

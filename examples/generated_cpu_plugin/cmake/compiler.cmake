@@ -35,6 +35,10 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_library(pjrt_flags INTERFACE)
 target_compile_options(pjrt_flags INTERFACE -Wall -Wextra)
+# Built again in another folder, what users get is the same byte for byte. Debuggers still find the sources of other builds.
+target_compile_options(pjrt_flags INTERFACE
+                       "$<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>"
+                       "$<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_BINARY_DIR}=build>")
 target_compile_definitions(pjrt_flags INTERFACE PJRT_PLUGIN_VERSION="${PJRT_PLUGIN_VERSION}")
 if(PJRT_PLUGIN_WERROR)
   target_compile_options(pjrt_flags INTERFACE -Werror)

@@ -9,7 +9,9 @@ from jax_plugins.mychip import _capi as capi
 from jax_plugins.mychip import _config as config
 from jax_plugins.mychip import _jax_compat as jax_compat
 from jax_plugins.mychip import _library as library
+from jax_plugins.mychip import _preload as preload
 from jax_plugins.mychip import _register as register
+from jax_plugins.mychip import _tested_jax as tested_jax
 from jax_plugins.mychip import doctor
 
 # reference_cpu runs programs, stub does not, own may do either.
@@ -27,5 +29,7 @@ __all__ = [
     "jax_compat",
     "library",
     "plugin",
+    "preload",
     "register",
+    "tested_jax",
 ]

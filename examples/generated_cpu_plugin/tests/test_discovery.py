@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plugin_under_test import BACKEND, DEFAULT_NUM_DEVICES, config, plugin, register
+from plugin_under_test import BACKEND, DEFAULT_NUM_DEVICES, config, jax_compat, plugin, register
 from support import output_of, run_python
 
 pytestmark = pytest.mark.foundational
+
+VARIABLE = config.LIBRARY_PATH_VARIABLE
 
 # Notes in `loaded` each time that JAX loads our library from here on.
 COUNT_LOADS = f"""
@@ -89,12 +91,14 @@ def test_registration_by_environment_is_left_to_jax() -> None:
 def test_missing_library_leaves_the_cpu_working(tmp_path: Path) -> None:
     code = "import jax, jax.numpy as jnp\nprint(jax.default_backend(), int(jnp.add(1, 1)))"
     missing = str(tmp_path / "missing.so")
-    result = run_python(code, {config.LIBRARY_PATH_VARIABLE: missing})
+    result = run_python(code, {VARIABLE: missing})
     assert result.stdout.strip() == "cpu 2", result.stderr
     warnings = [line for line in result.stderr.splitlines() if missing in line]
     assert len(warnings) == 1, result.stderr
     assert f"python -m {config.MODULE}.doctor" in warnings[0]
     assert "Traceback" not in result.stderr
+    asked = run_python(f"import jax\njax.devices('{config.PLATFORM}')", {VARIABLE: missing})
+    assert missing in asked.stderr.strip().splitlines()[-1], "who asks hears the cause"
 
 
 def test_foreign_library_leaves_the_cpu_working(tmp_path: Path) -> None:
@@ -108,26 +112,28 @@ def test_foreign_library_leaves_the_cpu_working(tmp_path: Path) -> None:
 
 # pitfall 25: where there is no device, programs on the CPU fail too
 @pytest.mark.skipif(BACKEND == "own", reason="provoked by an option of the skeleton")
-def test_no_device_leaves_the_cpu_working() -> None:
-    code = f"""
-    import jax, jax.numpy as jnp
-    print(jax.default_backend(), int(jnp.add(1, 1)))
-    try:
-        jax.devices("{config.PLATFORM}")
-    except RuntimeError as error:
-        print(error)
-    """
-    result = run_python(code, {config.ENV_PREFIX + "NUM_DEVICES": "none"})
-    assert result.returncode == 0, result.stderr
-    first, cause = result.stdout.splitlines()[:2]
-    assert first == "cpu 2"
-    assert config.ENV_PREFIX + "NUM_DEVICES" in cause
+@pytest.mark.parametrize(
+    ("devices", "cause"),
+    [("0", "found no device"), ("none", config.ENV_PREFIX + "NUM_DEVICES")],
+    ids=["no device", "no client"],
+)
+def test_no_device_leaves_the_cpu_working_and_quiet(devices: str, cause: str) -> None:
+    environ = {config.ENV_PREFIX + "NUM_DEVICES": devices}
+    code = "import jax\nprint(jax.devices()[0].platform, int(jax.jit(abs)(-2)))"
+    result = run_python(code, environ)
+    assert (result.stdout, result.stderr) == ("cpu 2\n", "")
+    result = run_python(f"import jax\njax.devices('{config.PLATFORM}')", environ)
+    assert result.returncode != 0
+    verdict = result.stderr.strip().splitlines()[-1]
+    assert f"Backend '{config.PLATFORM}' failed to initialize" in verdict
+    assert cause in verdict
 
 
 @pytest.mark.skipif(BACKEND == "own", reason="provoked by an option of the skeleton")
-def test_failure_is_loud_when_the_platform_is_asked_for() -> None:
+@pytest.mark.parametrize("devices", ["0", "none"])
+def test_failure_is_loud_when_the_platform_is_asked_for(devices: str) -> None:
     environ = {
-        config.ENV_PREFIX + "NUM_DEVICES": "none",
+        config.ENV_PREFIX + "NUM_DEVICES": devices,
         "JAX_PLATFORMS": f"{config.PLATFORM},cpu",
     }
     result = run_python("import jax\njax.devices()", environ)
@@ -135,29 +141,31 @@ def test_failure_is_loud_when_the_platform_is_asked_for() -> None:
     assert f"Unable to initialize backend '{config.PLATFORM}'" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("version", "tested"),
-    [
-        ("0.10.1", False),
-        ("0.10.2", True),
-        ("0.12.0.1", True),
-        ("0.12.9", True),
-        ("0.13.0", False),
-        ("0.13.0.dev20261101", False),
-        ("unknown", False),
-    ],
-)
-def test_tested_range_of_jax(version: str, tested: bool) -> None:
-    assert register.is_tested(version) is tested
+def test_experimental_is_said_only_of_devices_that_are_there() -> None:
+    """JAX says so of every platform that it does not know, before it knows whether there is one."""
+    said = f"Platform '{config.PLATFORM}' is experimental"
+    result = run_python("import jax\njax.devices()", {"JAX_PLATFORMS": config.PLATFORM})
+    assert result.returncode == 0, result.stderr
+    assert [said in line for line in result.stderr.splitlines()] == [True]
 
 
+@pytest.mark.parametrize("jax_takes_it", [True, False])
 def test_initialize_never_raises(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, jax_takes_it: bool
 ) -> None:
+    told: list[str] = []
+
     def explode() -> str:
         raise RuntimeError("the cause,\non two lines")
 
+    def tell(platform: str, priority: int, cause: str) -> None:
+        if not jax_takes_it:
+            raise AttributeError("a private name that is gone")
+        told.append(cause)
+
     monkeypatch.setattr(register, "register", explode)
+    monkeypatch.setattr(jax_compat, "register_failure", tell)
     plugin.initialize()
     assert len(caplog.records) == 1
     assert "RuntimeError: the cause, on two lines" in caplog.text
+    assert told == ["RuntimeError: the cause,\non two lines"] * jax_takes_it

@@ -7,12 +7,15 @@ When a test here fails with a new jax, that release needs a change in _jax_compa
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 
 import jax
 import pytest
 from jax._src import xla_bridge
 from jax._src.lib import xla_client
 from plugin_under_test import config, jax_compat
+from support import run_python
 
 pytestmark = pytest.mark.ecosystem
 
@@ -37,6 +40,40 @@ def test_switch_for_quiet_failure() -> None:
     assert registration.priority == config.PRIORITY
     assert jax_compat.let_it_fail_quietly(config.PLATFORM)
     assert not jax_compat.let_it_fail_quietly("no_such_platform")
+
+
+def test_registration_of_a_failure() -> None:
+    """A platform that cannot be used fails with its cause, and only for who asks for it."""
+    parameters = inspect.signature(xla_bridge.register_backend_factory).parameters
+    assert list(parameters)[:2] == ["name", "factory"]
+    assert {"priority", "fail_quietly"} <= set(parameters)
+    code = """
+    import jax
+    from {module} import _jax_compat
+    _jax_compat.register_failure("no_such_platform", 999, "the cause")
+    print(jax.devices()[0].platform)
+    jax.devices("no_such_platform")
+    """
+    result = run_python(code.format(module=config.MODULE), {config.ENV_PREFIX + "NUM_DEVICES": "1"})
+    assert result.stdout.strip() in (config.PLATFORM, "cpu")
+    assert "'no_such_platform' failed to initialize: the cause" in result.stderr
+
+
+def test_warning_of_experimental_platforms_waits_for_a_client() -> None:
+    jax.devices(config.PLATFORM)
+    registration = xla_bridge._backend_factories[config.PLATFORM]
+    assert registration.experimental is False, "set by initialize(), which warns itself"
+    assert callable(registration.factory)
+
+
+def test_private_names_are_used_in_one_file() -> None:
+    """So that the tests here see all of them."""
+    compat = Path(jax_compat.__file__)
+    users = [p.name for p in compat.parent.glob("*.py") if "jax._src" in p.read_text("utf-8")]
+    assert users == [compat.name]
+    used = re.findall(r"(?:xla_bridge|xla_client)\.(\w+)", compat.read_text("utf-8"))
+    pinned = Path(__file__).read_text("utf-8")
+    assert [name for name in used if name not in pinned] == []
 
 
 def test_handlers_of_foreign_functions() -> None:

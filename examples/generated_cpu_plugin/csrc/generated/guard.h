@@ -117,8 +117,9 @@ inline const char* FirstMissing(const Entry& entry, const void* args) {
 }
 
 // Whether `args` can be handed on as they are. Inlined with a constant entry this is a handful of
-// comparisons; everything else is for Run to sort out.
-inline bool Fits(const Entry& entry, const void* args) {
+// comparisons, and a call of its own with loops when it is left to the compiler; everything else is
+// for Run to sort out.
+[[gnu::always_inline]] inline bool Fits(const Entry& entry, const void* args) {
   if (args == nullptr || CallerSize(entry, args) < entry.size) return false;
   if (FirstMissing(entry, args) != nullptr) return false;
   if (entry.nested == nullptr) return true;

@@ -5,49 +5,63 @@
 // one's block is handed over before anybody needs it, and nothing is copied. Who needs memory
 // sooner, a launch for one, gets a block of its own, to which the contents are copied later.
 //
-//   alias buffer:  FindBlock() -> Take()     once, when its memory is first needed
+//   alias buffer:  Reserve(), then Take()    when its memory is first needed
 //   fulfiller:     Give(donation)            once, when the other buffer is known
 //
-// Threads: both may be called from any thread.
+// Threads: all may be called from any thread. Reserve may wait, so not under a lock.
 
 #include <cstddef>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "backend/memory.h"
 #include "generated/config.h"
 #include "plugin/buffer.h"
 #include "plugin/error.h"
+#include "plugin/memory.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 
 class AliasBlock {
  public:
-  AliasBlock(backend::Memory* memory, size_t bytes) : memory_(memory), bytes_(bytes) {}
+  AliasBlock(const Memory* memory, size_t bytes) : memory_(memory), bytes_(bytes) {}
 
-  // What was given, or a new block. RESOURCE_EXHAUSTED is the memory's, and leaves all as it was.
-  Result<Buffer::Donation> Take() {
+  // Makes sure that there is something to take. Failures are those of Memory::Allocate, and leave
+  // all as it was.
+  Status Reserve() {
+    {
+      std::lock_guard lock(mutex_);
+      if (settled_) return Status();
+    }
+    PJRT_PLUGIN_ASSIGN_OR_RETURN(Block block, memory_->Allocate(bytes_));
     std::lock_guard lock(mutex_);
-    if (given_.has_value()) return *std::exchange(given_, std::nullopt);
-    PJRT_PLUGIN_ASSIGN_OR_RETURN(taken_, memory_->Allocate(bytes_));
-    return Buffer::Donation{taken_, {}};
+    if (std::exchange(settled_, true)) return Status();  // somebody was faster: `block` goes again
+    reserved_ = block;
+    contents_ = Buffer::Donation{std::move(block), {}};
+    return Status();
   }
 
-  // Null: `donation` is, or will be, the alias's memory. Else the block that was taken before, to
-  // which the contents must be copied.
+  // What was given or reserved, once; nothing when that has not happened yet.
+  std::optional<Buffer::Donation> Take() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(contents_, std::nullopt);
+  }
+
+  // Null: `donation` is, or will be, the alias's memory. Else the block that was reserved before,
+  // to which the contents must be copied.
   Block Give(Buffer::Donation donation) {
     std::lock_guard lock(mutex_);
-    if (taken_ == nullptr) given_ = std::move(donation);
-    return std::move(taken_);
+    if (!std::exchange(settled_, true)) contents_ = std::move(donation);
+    return std::move(reserved_);
   }
 
  private:
-  backend::Memory* const memory_;
+  const Memory* const memory_;
   const size_t bytes_;
   std::mutex mutex_;
-  std::optional<Buffer::Donation> given_;
-  Block taken_;
+  bool settled_ = false;  // given or reserved
+  std::optional<Buffer::Donation> contents_;
+  Block reserved_;
 };
 
 }  // namespace PJRT_PLUGIN_NS::plugin

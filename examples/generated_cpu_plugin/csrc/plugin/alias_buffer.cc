@@ -9,6 +9,7 @@
 #include "plugin/buffer.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
+#include "plugin/profiler.h"
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateAliasBuffer
 
@@ -21,7 +22,7 @@ struct AliasFulfillment : Handle<Tag::kAliasFulfillment> {
       : client(std::move(client)),
         memory(memory),
         shape(std::move(shape)),
-        block(std::make_shared<AliasBlock>(memory->impl, this->shape.byte_size())),
+        block(std::make_shared<AliasBlock>(memory, this->shape.byte_size())),
         promise(std::make_shared<const backend::Promise>(std::move(promise))) {}
 
   // Makes `real` the alias, which takes its memory and is ready when it is. On failure `real` stays
@@ -59,8 +60,12 @@ Status AliasFulfillment::Fulfill(Buffer* real, const char* function) const {
     }
     const size_t bytes = shape.byte_size();
     if (target != nullptr && bytes != 0) {
+      const Recording recording(real->device->impl->info().id, Work::kDeviceToDevice, bytes,
+                                {&real->ready, 1});
       ready = real->device->impl->stream().Copy({source, 0, bytes}, {target, 0, bytes},
                                                 {&real->ready, 1});
+      recording.Until(ready);
+      client->work.Add(ready, real->IsWaitingForCaller());
     }
   }
   ready.OnReady([promise = promise](const Status& status) { promise->Set(status); });

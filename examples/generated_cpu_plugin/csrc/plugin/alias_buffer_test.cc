@@ -1,6 +1,7 @@
 // Alias buffers: passed on before it is known which buffer they are.
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <utility>
@@ -291,6 +292,50 @@ TEST(AliasBuffer, MayFailWhileItIsRunOn) {
     Destroy(run);
     DestroyBuffer(alias.buffer);
   }
+  DestroyLoaded(inc);
+}
+
+// Memory is full of what work in flight holds: whoever needs the alias waits for that, and keeps
+// nobody else waiting meanwhile.
+TEST(AliasBuffer, WaitsForMemoryOutsideOfLocks) {
+  for (const bool given : {false, true}) {
+    Fake::Reset({.memory_bytes = 16});
+    TestClient client;
+    Fake::Reset({.manual = true});
+    DestroyBuffer(client.Put<float>({0, 0, 0, 0}, {4}));  // the transfer keeps the memory
+    Alias alias = CreateAlias(client, client.memory(0, "device"));
+    std::thread needer([&] { EXPECT_NE(Address(alias.buffer), 0u); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_FALSE(IsDeleted(alias.buffer));
+    if (given) EXPECT_EQ(alias.Fulfill(nullptr, PJRT_Error_Code_UNAVAILABLE, "no such array"), "");
+    Fake::RunQueued();
+    needer.join();
+    DestroyBuffer(alias.buffer);
+    if (!given) EXPECT_EQ(alias.Fulfill(nullptr, PJRT_Error_Code_UNAVAILABLE, "none"), "");
+    EXPECT_EQ(Fake::LiveBlocks(), 0);
+  }
+}
+
+// A launch that an alias is an argument of waits as well, instead of failing.
+TEST(AliasBuffer, ALaunchWaitsForItsMemory) {
+  Fake::Reset({.memory_bytes = 16});
+  TestClient client;
+  PJRT_LoadedExecutable* inc = client.Compile("inc");
+  Fake::Reset({.manual = true});
+  DestroyBuffer(client.Put<float>({0, 0, 0, 0}, {4}));
+  Alias alias = CreateAlias(client, client.memory(0, "device"));
+  std::thread worker([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    Fake::RunQueued();
+  });
+  Execution run = Execute(inc, {{alias.buffer}});
+  worker.join();
+  EXPECT_EQ(run.error, "");
+  EXPECT_EQ(alias.Fulfill(nullptr, PJRT_Error_Code_UNAVAILABLE, "no such array"), "");
+  Fake::RunQueued();
+  EXPECT_EQ(ReadyText(run.outputs[0][0]), "14: no such array");
+  Destroy(run);
+  DestroyBuffer(alias.buffer);
   DestroyLoaded(inc);
 }
 

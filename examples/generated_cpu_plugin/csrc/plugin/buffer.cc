@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "plugin/alias_block.h"
@@ -26,8 +27,9 @@ void Append(Completion use, std::vector<Completion>* uses) {
 }  // namespace
 
 Result<Buffer::Use> Buffer::Read(const char* function) {
+  PJRT_PLUGIN_RETURN_IF_ERROR(ReserveBlock());
   std::lock_guard lock(mutex_);
-  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
+  FindBlock();
   if (block_ == nullptr) return WhyNoBlock(function);
   starting_uses_.fetch_add(1, std::memory_order_relaxed);
   return Use(this, block_);
@@ -43,8 +45,10 @@ void Buffer::Use::End(const Completion& done) {
 }
 
 bool Buffer::Donate(Donation* donation) {
+  if (!ReserveBlock().ok()) return false;
   std::lock_guard lock(mutex_);
-  if (!FindBlock().ok() || !donatable_ || block_ == nullptr || external_references_ != 0 ||
+  FindBlock();
+  if (!donatable_ || block_ == nullptr || external_references_ != 0 ||
       starting_uses_.load(std::memory_order_acquire) != 0) {
     return false;
   }
@@ -65,8 +69,9 @@ void Buffer::TakeBack(Donation donation) {
 }
 
 Result<Buffer::Donation> Buffer::HandOver(const char* function) {
+  PJRT_PLUGIN_RETURN_IF_ERROR(ReserveBlock());
   std::lock_guard lock(mutex_);
-  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
+  FindBlock();
   if (state_ != State::kLive) return DeletedError(function);
   const bool seen =
       external_references_ != 0 || starting_uses_.load(std::memory_order_acquire) != 0;
@@ -78,15 +83,25 @@ Result<Buffer::Donation> Buffer::HandOver(const char* function) {
   return donation;
 }
 
-Status Buffer::FindBlock() {
-  if (alias_ == nullptr || state_ != State::kLive) return Status();
-  if (ready.IsReady() && !ready.status().ok()) return Status();  // there will be none
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Donation from, alias_->Take());
-  block_ = std::move(from.block);
-  uses_ = std::move(from.uses);
-  donatable_ = from.donatable;
+Status Buffer::ReserveBlock() {
+  if (!is_alias_) return Status();
+  std::shared_ptr<AliasBlock> alias;
+  {
+    std::lock_guard lock(mutex_);
+    if (state_ != State::kLive || (ready.IsReady() && !ready.status().ok())) return Status();
+    alias = alias_;
+  }
+  return alias == nullptr ? Status() : alias->Reserve();
+}
+
+void Buffer::FindBlock() {
+  if (alias_ == nullptr || state_ != State::kLive) return;
+  std::optional<Donation> from = alias_->Take();
+  if (!from.has_value()) return;  // the alias failed before there was memory
+  block_ = std::move(from->block);
+  uses_ = std::move(from->uses);
+  donatable_ = from->donatable;
   alias_ = nullptr;
-  return Status();
 }
 
 void Buffer::Delete() {
@@ -110,8 +125,9 @@ bool Buffer::IsDeleted() const {
 }
 
 Status Buffer::AddExternalReference(const char* function) {
+  PJRT_PLUGIN_RETURN_IF_ERROR(ReserveBlock());
   std::lock_guard lock(mutex_);
-  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
+  FindBlock();
   if (block_ == nullptr) return WhyNoBlock(function);
   ++external_references_;
   return Status();
@@ -128,8 +144,9 @@ Status Buffer::DropExternalReference(const char* function) {
 }
 
 Result<void*> Buffer::Address(const char* function) {
+  PJRT_PLUGIN_RETURN_IF_ERROR(ReserveBlock());
   std::lock_guard lock(mutex_);
-  PJRT_PLUGIN_RETURN_IF_ERROR(FindBlock());
+  FindBlock();
   const Block& block = block_ != nullptr ? block_ : external_block_;
   if (block != nullptr) return block->address();
   return WhyNoBlock(function);

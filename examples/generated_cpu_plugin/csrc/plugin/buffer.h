@@ -66,6 +66,7 @@ struct Buffer : Handle<Tag::kBuffer> {
          std::shared_ptr<AliasBlock> alias, Completion ready)
       : Buffer(std::move(client), device, memory, std::move(shape), Block(), std::move(ready)) {
     alias_ = std::move(alias);
+    is_alias_ = true;
     waits_for_caller = true;
   }
 
@@ -108,9 +109,14 @@ struct Buffer : Handle<Tag::kBuffer> {
   enum class State { kLive, kDonated, kDeleted };
 
   Status WhyNoBlock(const char* function) const;
-  // The memory of an alias is settled when it is first needed. With the lock held.
-  Status FindBlock();
+  // The memory of an alias is settled when it is first needed, in two steps. Without the lock, as
+  // there may be a wait for memory: sees to it that there is some, unless there will be no
+  // contents.
+  Status ReserveBlock();
+  // With the lock held: takes it.
+  void FindBlock();
 
+  bool is_alias_ = false;  // was made as one; constant
   bool donatable_;
   mutable std::mutex mutex_;
   Block block_;  // null once deleted or donated, and in an alias that nobody has needed yet

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "plugin/await_on_failure.h"
 #include "plugin/buffer.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
@@ -49,9 +50,10 @@ void CopyOut(const backend::Shape& shape, const void* from, const HostTarget& ta
 Completion CopyStaged(Buffer& buffer, const Block& block, HostTarget target, void* dst) {
   const size_t bytes = buffer.shape.byte_size();
   std::shared_ptr<std::byte[]> staging(new std::byte[bytes]);
+  auto [done, promise] = backend::MakeCompletion();
   const Completion copied = buffer.device->impl->stream().CopyToHost(
       {block, 0, bytes}, staging.get(), {&buffer.ready, 1});
-  auto [done, promise] = backend::MakeCompletion();
+  const AwaitOnFailure await(copied);
   copied.OnReady(
       [staging, dst, shape = buffer.shape, target = std::move(target),
        promise = std::make_shared<backend::Promise>(std::move(promise))](const Status& status) {
@@ -79,6 +81,7 @@ Result<Completion> ToHost(Buffer& buffer, HostTarget target, void* dst) {
   Completion done = target.as_on_device ? buffer.device->impl->stream().CopyToHost(
                                               {use.block(), 0, bytes}, dst, {&buffer.ready, 1})
                                         : CopyStaged(buffer, use.block(), std::move(target), dst);
+  const AwaitOnFailure await(done);
   recording.Until(done);
   buffer.client->work.Add(done, buffer.IsWaitingForCaller());
   use.End(done);
@@ -103,6 +106,7 @@ Result<Buffer::Use> ReadRaw(Buffer& buffer, int64_t offset, int64_t size, const 
                             {&buffer.ready, 1});
   Completion done = buffer.device->impl->stream().CopyToHost(
       {use.block(), size_t(offset), size_t(size)}, dst, {&buffer.ready, 1});
+  const AwaitOnFailure await(done);
   recording.Until(done);
   buffer.client->work.Add(done, buffer.IsWaitingForCaller());
   use.End(done);
@@ -154,6 +158,7 @@ PJRT_Error* Layer::Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
                         " bytes, but the array takes " + std::to_string(target.bytes)));
   }
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Completion done, ToHost(buffer, std::move(target), args->dst));
+  const AwaitOnFailure await(done);
   args->event = NewEvent(std::move(done));
   return nullptr;
 }
@@ -185,6 +190,7 @@ PJRT_Error* Layer::Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args* args) {
   Buffer& buffer = *FromC(args->buffer);
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Completion done,
                                  RawToHost(buffer, args->dst, args->offset, args->transfer_size));
+  const AwaitOnFailure await(done);
   args->event = NewEvent(std::move(done));
   return nullptr;
 }
@@ -209,11 +215,12 @@ struct LateCopy {
       promise.Set(std::move(status));
       return;
     }
+    const auto done = std::make_shared<const backend::Promise>(std::move(promise));
     const Recording recording(device->info().id, Work::kDeviceToHost, from.bytes, {&ready, 1});
     const Completion copied = device->stream().CopyToHost(from, dst, {&ready, 1});
+    const AwaitOnFailure await(copied);
     recording.Until(copied);
-    copied.OnReady([promise = std::make_shared<backend::Promise>(std::move(promise))](
-                       const Status& status) { promise->Set(status); });
+    copied.OnReady([done](const Status& status) { done->Set(status); });
   }
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "plugin/await_on_failure.h"
 #include "plugin/buffer.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
@@ -161,6 +162,7 @@ Result<Created> FromHost(HostBuffer host) {
   const backend::Region to = {block, 0, bytes};
   if (host.as_on_device && host.StaysUntilDone()) {
     Completion copied = stream.CopyFromHost(host.data, to, {});
+    const AwaitOnFailure await(copied);
     recording.Until(copied);
     host.client->work.Add(copied);
     return Make(host, std::move(block), copied, copied);
@@ -168,6 +170,7 @@ Result<Created> FromHost(HostBuffer host) {
   // The caller's memory is free when this returns; the copy of it lives until the transfer ends.
   const auto staging = DenseCopy(host.shape, host.data, host.strides);
   Completion copied = stream.CopyFromHost(staging.get(), to, {});
+  const AwaitOnFailure await(copied);
   recording.Until(copied);
   host.client->work.Add(copied);
   if (!copied.IsReady()) copied.OnReady([staging](const Status&) {});
@@ -179,6 +182,7 @@ Result<Created> FromHost(HostBuffer host) {
 PJRT_Error* Layer::Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* args) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(HostBuffer host, ReadArgs(*args));
   PJRT_PLUGIN_ASSIGN_OR_RETURN_C(Created created, FromHost(std::move(host)));
+  const AwaitOnFailure await(created.buffer->ready);
   args->done_with_host_buffer = NewEvent(std::move(created.host_done));
   args->buffer = ToC(created.buffer.release());
   return nullptr;

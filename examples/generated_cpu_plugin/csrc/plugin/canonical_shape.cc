@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/layout.h"
 #include "plugin/host_copy.h"
 #include "plugin/layer.h"
 #include "plugin/proto.h"
@@ -92,9 +93,7 @@ int ToPrimitiveType(backend::DType dtype) {
 // ShapeProto: element_type 2, dimensions 3, layout 5 with minor_to_major 1, is_dynamic_dimension 6.
 std::string WriteShape(const backend::Shape& shape) {
   std::vector<int64_t> minor_to_major = shape.minor_to_major;
-  if (minor_to_major.empty()) {
-    for (size_t i = shape.dims.size(); i-- > 0;) minor_to_major.push_back(int64_t(i));
-  }
+  if (minor_to_major.empty()) minor_to_major = backend::RowMajorLayout(shape.dims.size());
   std::string layout;
   PutPacked(1, minor_to_major, &layout);
   std::string out;

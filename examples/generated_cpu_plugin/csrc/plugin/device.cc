@@ -140,4 +140,24 @@ PJRT_Error* Layer::Device_GetAttributes(PJRT_Device_GetAttributes_Args* args) {
 }
 #endif
 
+#if PJRT_SCAFFOLD_HAS_PJRT_Device_PoisonExecution
+PJRT_Error* Layer::Device_PoisonExecution(PJRT_Device_PoisonExecution_Args* args) {
+  constexpr char kFunction[] = "PJRT_Device_PoisonExecution";
+  const Device* device = FromC(args->device);
+  PJRT_PLUGIN_RETURN_IF_C_ERROR(device->client->CheckProcess(kFunction));
+  Status::Payloads payloads;
+#if PJRT_SCAFFOLD_HAS_PJRT_Device_PoisonExecution_Args_payload
+  payloads = ReadPayloads(args->payload, args->num_payload);
+#endif
+  const Status failure = MakeStatus(args->error_code, args->error_message, args->error_message_size,
+                                    std::move(payloads));
+  if (failure.ok()) {
+    return MakeError(
+        InvalidArgument(std::string(kFunction) + ": error_code is OK; give the code of a failure"));
+  }
+  args->poisoned = device->client->work.Poison(device, args->launch_id, failure);
+  return nullptr;
+}
+#endif
+
 }  // namespace PJRT_PLUGIN_NS::plugin

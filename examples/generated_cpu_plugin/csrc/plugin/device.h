@@ -12,7 +12,6 @@
 #include "plugin/attributes.h"
 #include "plugin/handle.h"
 #include "plugin/memory.h"
-#include "plugin/running_launches.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 
@@ -40,7 +39,6 @@ struct Device : Handle<Tag::kDevice> {
   backend::Device* const impl;
   const bool addressable;
   DeviceDescription description;
-  RunningLaunches running;
 };
 PJRT_PLUGIN_HANDLE(PJRT_Device, Device)
 

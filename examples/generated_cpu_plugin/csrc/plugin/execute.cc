@@ -253,7 +253,7 @@ void RecordLaunches(const CompiledProgram& program, std::span<const backend::Lau
                     int64_t launch_id, int64_t start_ns,
                     std::span<const backend::LaunchResult> results) {
   const int64_t run_id = NextRunId();
-  for (size_t d = 0; d < launches.size(); ++d) {
+  for (size_t d = 0; d < std::min(launches.size(), results.size()); ++d) {
     RecordLaunch({.device = launches[d].device->info().id,
                   .program = program.info().name,
                   .run_id = run_id,
@@ -306,14 +306,17 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
                                  std::ranges::find(result.outputs, nullptr) == result.outputs.end();
                         });
   const bool waits_for_caller = calls_back || inputs.wait_for_caller();
-  for (size_t d = 0; d < seats.size() && d < results.size(); ++d) {
-    inputs.Started(d, results[d].done);
-    program.client->work.Add(results[d].done, waits_for_caller);
-    // Whatever the caller destroys meanwhile, the executable stays until its work is over, and so
-    // does the client: its driver does not end on a thread of its own, in a callback of the caller.
-    if (!results[d].done.IsReady()) {
-      results[d].done.OnReady([program = loaded.program](const Status&) {});
-    }
+  const size_t started = std::min(seats.size(), results.size());
+  for (size_t d = 0; d < started; ++d) inputs.Started(d, results[d].done);
+  if (start_ns != 0) RecordLaunches(program, launches, options.launch_id, start_ns, results);
+  for (size_t d = 0; d < started; ++d) {
+    // From here on what the outputs wait for. Callers keep their callbacks until the event is
+    // ready: it must not be before the work ends.
+    results[d].done = program.client->work.AddLaunch(results[d].done, loaded.program,
+                                                     {.device = seats[d].device,
+                                                      .id = options.launch_id,
+                                                      .waits_for_caller = waits_for_caller,
+                                                      .may_be_poisoned = !calls_back});
   }
   if (!complete) {
     return Internal(std::string(kFunction) + ": the backend's launch of " + program.info().name +
@@ -321,13 +324,8 @@ Status Execute(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExecu
                     std::to_string(seats.size()) + ", or not " +
                     std::to_string(program.info().outputs.size()) + " outputs each");
   }
-  if (start_ns != 0) RecordLaunches(program, launches, options.launch_id, start_ns, results);
   for (size_t d = 0; d < seats.size(); ++d) {
-    // Callers keep their callbacks until the event is ready: it must not be before the work ends.
-    const Completion ready =
-        calls_back ? results[d].done
-                   : seats[d].device->running.Watch(options.launch_id, results[d].done);
-    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), ready,
+    ReturnOutputs(args, program, seats[d], d, std::move(results[d].outputs), results[d].done,
                   waits_for_caller);
   }
   return Status();

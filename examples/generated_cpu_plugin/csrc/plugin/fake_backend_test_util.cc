@@ -390,6 +390,10 @@ void Fake::RunQueued() {
   }
 }
 
+size_t Fake::Queued() {
+  std::lock_guard lock(state().mutex);
+  return state().queue.size();
+}
 int Fake::LiveDrivers() { return state().drivers; }
 int Fake::LiveBlocks() { return state().blocks; }
 int Fake::LiveExecutables() { return state().executables; }

@@ -15,6 +15,7 @@
 // the host on channel 1 and gives what comes back on channel 2; "columns" copies a float[2,3] that
 // lies by columns.
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -42,6 +43,7 @@ class Fake {
   static void Reset(FakeConfig config = {});
   // Does all queued work, and what becomes ready by that, in the order of queueing.
   static void RunQueued();
+  static size_t Queued();
   // What is alive. All zero when everything was destroyed.
   static int LiveDrivers();
   static int LiveBlocks();

@@ -5,6 +5,7 @@
 // from one execution to the next (attributes, types, dimensions) is laid out for the handler once.
 
 #include <deque>
+#include <list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -38,7 +39,7 @@ class FfiAttributes {
   std::deque<XLA_FFI_Scalar> scalars_;
   std::deque<XLA_FFI_Array> arrays_;
   std::deque<XLA_FFI_ByteSpan> strings_;
-  std::deque<FfiAttributes> dictionaries_;
+  std::list<FfiAttributes> dictionaries_;  // unlike a deque, takes the incomplete type
   std::vector<XLA_FFI_ByteSpan> names_;
   std::vector<XLA_FFI_ByteSpan*> name_pointers_;
   std::vector<XLA_FFI_AttrType> types_;

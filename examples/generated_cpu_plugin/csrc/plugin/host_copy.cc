@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/layout.h"
 #include "plugin/dtype.h"
 #include "plugin/error.h"
 #include "plugin/handle.h"
@@ -116,15 +117,6 @@ void CopyPlanned(std::span<const Dim> plan, size_t element_bytes, RowCopy copy_r
   }
 }
 
-bool IsPermutation(std::span<const int64_t> order, size_t rank) {
-  std::vector<bool> seen(rank);
-  for (int64_t dim : order) {
-    if (dim < 0 || dim >= int64_t(rank) || seen[dim]) return false;
-    seen[dim] = true;
-  }
-  return order.size() == rank;
-}
-
 // The dimension that lies `i`th in memory, counted from the fastest.
 size_t MinorDim(const Shape& shape, size_t i) {
   return shape.minor_to_major.empty() ? shape.dims.size() - 1 - i : size_t(shape.minor_to_major[i]);
@@ -132,10 +124,7 @@ size_t MinorDim(const Shape& shape, size_t i) {
 
 // The layout in its only spelling.
 void SetOrder(std::vector<int64_t> minor_to_major, Shape* shape) {
-  const size_t rank = minor_to_major.size();
-  bool descending = true;
-  for (size_t i = 0; i < rank; ++i) descending &= minor_to_major[i] == int64_t(rank - 1 - i);
-  if (descending) minor_to_major.clear();
+  if (backend::IsRowMajor(minor_to_major)) minor_to_major.clear();
   shape->minor_to_major = std::move(minor_to_major);
 }
 
@@ -222,7 +211,7 @@ Result<Strides> LayoutStrides(const PJRT_Buffer_MemoryLayout* layout, const Shap
                                              "minor_to_major of the layout", function));
     Shape dense = {shape.dtype, shape.dims};
     dense.minor_to_major.assign(layout->tiled.minor_to_major, layout->tiled.minor_to_major + given);
-    if (IsPermutation(dense.minor_to_major, shape.dims.size())) return DeviceStrides(dense);
+    if (backend::IsLayout(dense.minor_to_major, shape.dims.size())) return DeviceStrides(dense);
     return InvalidArgument(std::string(function) + ": minor_to_major is " +
                            Show(dense.minor_to_major) + "; it must name each of the " +
                            std::to_string(shape.dims.size()) + " dimensions once");
@@ -253,8 +242,7 @@ Status SetLayout(const PJRT_Buffer_MemoryLayout* layout, const char* function, S
   shape->minor_to_major.clear();
   if (IsAsOnDevice(*shape, strides)) return Status();
   // Of equal strides those of dimensions of size 1, which do not matter, come first.
-  std::vector<int64_t> order(strides.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(order.size() - 1 - i);
+  std::vector<int64_t> order = backend::RowMajorLayout(strides.size());
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return std::pair(strides[a], shape->dims[a] != 1) < std::pair(strides[b], shape->dims[b] != 1);
   });

@@ -99,8 +99,6 @@ struct Layer : generated::Defaults {
 #if PJRT_SCAFFOLD_HAS_PJRT_Device_ClearMemoryStats
   PJRT_LAYER(Device_ClearMemoryStats);
 #endif
-
-  // running_launches.cc
 #if PJRT_SCAFFOLD_HAS_PJRT_Device_PoisonExecution
   PJRT_LAYER(Device_PoisonExecution);
 #endif

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/layout.h"
 #include "generated/features.h"
 #include "generated/guard.h"
 #include "generated/pjrt_extensions.h"
@@ -31,12 +32,6 @@ std::string TextOf(const std::vector<int64_t>& minor_to_major) {
   return text + "}";
 }
 
-std::vector<int64_t> Descending(size_t rank) {
-  std::vector<int64_t> minor_to_major(rank);
-  for (size_t i = 0; i < rank; ++i) minor_to_major[i] = int64_t(rank - 1 - i);
-  return minor_to_major;
-}
-
 }  // namespace
 
 Layout::Layout(std::vector<int64_t> minor_to_major)
@@ -47,7 +42,7 @@ Layout* RowMajorLayout(size_t rank) {
   static const Table* const layouts = [] {
     auto table = std::make_unique<Table>();
     for (size_t i = 0; i < table->size(); ++i) {
-      (*table)[i] = std::make_unique<Layout>(Descending(i));
+      (*table)[i] = std::make_unique<Layout>(backend::RowMajorLayout(i));
     }
     return table.release();
   }();

@@ -76,17 +76,27 @@ void GiveTexts(const std::vector<std::string>& texts, const char*** data, const 
   *count = texts.size();
 }
 
+// INVALID_ARGUMENT unless there is one text, which the arrays of pointers and sizes hold.
+Status CheckText(const char* const* texts, const size_t* sizes, const std::string& name) {
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(texts, sizeof(*texts), name.c_str(), kRunPhases));
+  PJRT_PLUGIN_RETURN_IF_ERROR(
+      CheckPointer(sizes, sizeof(*sizes), (name + "_sizes").c_str(), kRunPhases));
+  return CheckPointer(texts[0], sizes[0], (name + "[0]").c_str(), kRunPhases);
+}
+
 Status CheckPhases(const PJRT_PhaseCompile_Run_Phase_Args& args) {
   PJRT_PLUGIN_RETURN_IF_ERROR(CheckPointer(args.topology, 1, "topology", kRunPhases));
-  PJRT_PLUGIN_RETURN_IF_ERROR(
-      CheckPointer(args.phases_to_run, args.num_phases_to_run, "phases_to_run", kRunPhases));
-  PJRT_PLUGIN_RETURN_IF_ERROR(
-      CheckPointer(args.input_programs, args.num_input_programs, "input_programs", kRunPhases));
   if (args.num_phases_to_run != 1 || args.num_input_programs != 1) {
     return InvalidArgument(std::string(kRunPhases) + ": " + std::to_string(args.num_phases_to_run) +
                            " phases of " + std::to_string(args.num_input_programs) +
                            " programs; there is one phase, of one program: compile");
   }
+  PJRT_PLUGIN_RETURN_IF_ERROR(
+      CheckText(args.phases_to_run, args.phases_to_run_sizes, "phases_to_run"));
+  PJRT_PLUGIN_RETURN_IF_ERROR(
+      CheckText(args.input_programs, args.input_programs_sizes, "input_programs"));
+  PJRT_PLUGIN_RETURN_IF_ERROR(
+      CheckPointer(args.compile_options, args.compile_options_size, "compile_options", kRunPhases));
   const std::string_view phase(args.phases_to_run[0], args.phases_to_run_sizes[0]);
   if (phase == kCompilePhase) return Status();
   return InvalidArgument(std::string(kRunPhases) + ": there is no phase '" + std::string(phase) +

@@ -36,9 +36,10 @@ std::string Partial(std::string_view code, std::string_view consumer = "compile"
   return message;
 }
 
-// The error, or "" with the output program in `output`.
+// The error, or "" with the output program in `output`. `change` may change what is right.
 std::string RunPhase(const TestClient& client, std::string_view phase, const std::string& input,
-                     std::string* output) {
+                     std::string* output,
+                     void (*change)(PJRT_PhaseCompile_Run_Phase_Args&) = nullptr) {
   auto get = Make<PJRT_PhaseCompile_Get_Compiler_Args>();
   EXPECT_EQ(Text(Phases().phase_compile_get_compiler(&get)), "");
   auto topology = Make<PJRT_Client_TopologyDescription_Args>();
@@ -60,6 +61,7 @@ std::string RunPhase(const TestClient& client, std::string_view phase, const std
   args.compile_options = options.data();
   args.compile_options_size = options.size();
   args.topology = topology.topology;
+  if (change != nullptr) change(args);
   std::string error = Text(Phases().phase_compile_run_phases(&args));
   if (error.empty()) {
     EXPECT_EQ(args.num_output_programs, size_t{1});
@@ -123,6 +125,35 @@ TEST(PhaseCompileExtension, RefusesWhatItCannotRun) {
   EXPECT_CONTAINS(RunPhase(client, "compile", no_code, &output), "PJRT_Compile: ");
   auto none = Make<PJRT_PhaseCompile_Run_Phase_Args>();
   EXPECT_CONTAINS(Text(Phases().phase_compile_run_phases(&none)), "topology is null");
+}
+
+// Each pointer of the struct may be null while its count says that there is something.
+TEST(PhaseCompileExtension, RefusesEachNullPointer) {
+  Fake::Reset();
+  TestClient client;
+  using Args = PJRT_PhaseCompile_Run_Phase_Args;
+  static const char* null_text[] = {nullptr};
+  const struct {
+    void (*change)(Args&);
+    const char* error;
+  } cases[] = {
+      {[](Args& args) { args.topology = nullptr; }, "topology is null"},
+      {[](Args& args) { args.input_programs = nullptr; }, "input_programs is null"},
+      {[](Args& args) { args.input_programs_sizes = nullptr; }, "input_programs_sizes is null"},
+      {[](Args& args) { args.input_programs = null_text; }, "input_programs[0] is null"},
+      {[](Args& args) { args.phases_to_run = nullptr; }, "phases_to_run is null"},
+      {[](Args& args) { args.phases_to_run_sizes = nullptr; }, "phases_to_run_sizes is null"},
+      {[](Args& args) { args.phases_to_run = null_text; }, "phases_to_run[0] is null"},
+      {[](Args& args) { args.compile_options = nullptr; }, "compile_options is null"},
+      {[](Args& args) { args.num_phases_to_run = 0; }, "0 phases of 1 programs"},
+      {[](Args& args) { args.num_input_programs = 2; }, "1 phases of 2 programs"},
+  };
+  for (const auto& one : cases) {
+    std::string output;
+    const std::string error = RunPhase(client, "compile", Partial("inc"), &output, one.change);
+    EXPECT_CONTAINS(error, "3: PJRT_PhaseCompile_Run_Phase: ");
+    EXPECT_CONTAINS(error, one.error);
+  }
 }
 #endif
 

@@ -114,7 +114,7 @@ Recording::Moment Recording::StartAfter(int64_t start_ns, std::span<const Comple
   return WhenReady(start_ns, after);
 }
 
-void Recording::Note(const Completion& done) const {
+void Recording::Note(const Completion& done) const noexcept try {
   WhenOver(start_ns_, done, [device = device_, work = work_, bytes = bytes_](int64_t start) {
     const Recorder::Number numbers[] = {{"bytes_transferred", int64_t(bytes)}};
     Profiler::Get().Add({.device = device,
@@ -124,6 +124,7 @@ void Recording::Note(const Completion& done) const {
                          .end_ns = Recorder::Now(),
                          .numbers = numbers});
   });
+} catch (...) {  // without memory for it, a profile lacks it
 }
 
 int64_t NextRunId() {

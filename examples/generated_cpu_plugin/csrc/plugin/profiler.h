@@ -80,7 +80,7 @@ class Recording {
   using Moment = std::shared_ptr<const std::atomic<int64_t>>;
 
   static Moment StartAfter(int64_t start_ns, std::span<const backend::Completion> after);
-  void Note(const backend::Completion& done) const;
+  void Note(const backend::Completion& done) const noexcept;
 
   Moment start_ns_;  // null while no profile is taken
   int device_;

@@ -1,22 +1,33 @@
 #include "plugin/raw_buffer.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "plugin/await_on_failure.h"
 #include "plugin/profiler.h"
 
 #if PJRT_SCAFFOLD_HAS_PJRT_RawBuffer_Extension
 
 namespace PJRT_PLUGIN_NS::plugin {
+namespace {
+
+// Events that a caller names may be its own to set: a copy after them may wait for the caller.
+bool AnyPending(std::span<const Completion> events) {
+  return std::ranges::any_of(events, [](const Completion& one) { return !one.IsReady(); });
+}
+
+}  // namespace
 
 RawBuffer::RawBuffer(std::shared_ptr<Client> client, Device* device, Memory* memory,
-                     Completion ready, backend::Region region)
+                     Completion ready, bool waits_for_caller, backend::Region region)
     : Handle(RawBufferFunctions()),
       client(std::move(client)),
       device(device),
       memory(memory),
       ready(std::move(ready)),
+      waits_for_caller(waits_for_caller),
       region(std::move(region)) {}
 
 Result<RawBuffer*> RawBuffer::AliasOf(Buffer& buffer, const char* function) {
@@ -24,7 +35,7 @@ Result<RawBuffer*> RawBuffer::AliasOf(Buffer& buffer, const char* function) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Buffer::Use use, buffer.Read(function));
   const size_t bytes = buffer.shape.byte_size();
   return new RawBuffer(buffer.client, buffer.device, buffer.memory, buffer.ready,
-                       {use.TakeBlock(), 0, bytes});
+                       buffer.waits_for_caller, {use.TakeBlock(), 0, bytes});
 }
 
 Result<backend::Region> RawBuffer::Part(int64_t offset, int64_t size, const char* function) const {
@@ -35,7 +46,7 @@ Result<backend::Region> RawBuffer::Part(int64_t offset, int64_t size, const char
 
 Result<RawBuffer*> RawBuffer::Slice(int64_t offset, int64_t size, const char* function) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN(backend::Region part, Part(offset, size, function));
-  return new RawBuffer(client, device, memory, ready, std::move(part));
+  return new RawBuffer(client, device, memory, ready, waits_for_caller, std::move(part));
 }
 
 Result<Completion> RawBuffer::CopyFromHost(const void* src, int64_t offset, int64_t size,
@@ -46,7 +57,9 @@ Result<Completion> RawBuffer::CopyFromHost(const void* src, int64_t offset, int6
   if (to.bytes == 0) return backend::WhenAll(after);
   const Recording recording(device->impl->info().id, Work::kHostToDevice, to.bytes, after);
   Completion done = device->impl->stream().CopyFromHost(src, std::move(to), after);
+  const AwaitOnFailure await(done);
   recording.Until(done);
+  client->work.Add(done, AnyPending(after));
   return done;
 }
 
@@ -59,7 +72,9 @@ Result<Completion> RawBuffer::CopyToHost(void* dst, int64_t offset, int64_t size
   if (from.bytes == 0) return backend::WhenAll(all);
   const Recording recording(device->impl->info().id, Work::kDeviceToHost, from.bytes, all);
   Completion done = device->impl->stream().CopyToHost(std::move(from), dst, all);
+  const AwaitOnFailure await(done);
   recording.Until(done);
+  client->work.Add(done, IsWaitingForCaller() || AnyPending(after));
   return done;
 }
 
@@ -81,6 +96,7 @@ Result<Completion> RawBuffer::CopyTo(const RawBuffer& to, std::span<const Comple
   const Recording recording(to.device->impl->info().id, Work::kDeviceToDevice, region.bytes, all);
   Completion done = device->impl->stream().Copy(region, to.region, all);
   recording.Until(done);
+  client->work.Add(done, IsWaitingForCaller() || AnyPending(after));
   return done;
 }
 

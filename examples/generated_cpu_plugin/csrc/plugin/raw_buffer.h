@@ -30,11 +30,13 @@ namespace PJRT_PLUGIN_NS::plugin {
 struct RawBuffer : Handle<Tag::kRawBuffer> {
   static Result<RawBuffer*> AliasOf(Buffer& buffer, const char* function);
   RawBuffer(std::shared_ptr<Client> client, Device* device, Memory* memory, Completion ready,
-            backend::Region region);
+            bool waits_for_caller, backend::Region region);
 
   void AddReference() { references.fetch_add(1); }
-  void DropReference() {
-    if (references.fetch_sub(1) == 1) delete this;
+  // Null is dropped by doing nothing, as it is deleted. `raw` is a parameter, and not `this`,
+  // because FromC() hands null on: with sanitizers GCC says of that path that it writes to nothing.
+  static void DropReference(RawBuffer* raw) {
+    if (raw != nullptr && raw->references.fetch_sub(1) == 1) delete raw;
   }
 
   // INVALID_ARGUMENT for a part that is not inside. `offset` and `size` are bytes.
@@ -56,11 +58,13 @@ struct RawBuffer : Handle<Tag::kRawBuffer> {
   const std::shared_ptr<Client> client;
   Device* const device;
   Memory* const memory;
-  const Completion ready;  // of the buffer
+  const Completion ready;       // of the buffer
+  const bool waits_for_caller;  // so does `ready`, as in the buffer
   const backend::Region region;
   std::atomic<int> references{1};
 
  private:
+  bool IsWaitingForCaller() const { return waits_for_caller && !ready.IsReady(); }
   Result<backend::Region> Part(int64_t offset, int64_t size, const char* function) const;
 };
 PJRT_PLUGIN_HANDLE(PJRT_RawBuffer, RawBuffer)

@@ -2,6 +2,7 @@
 
 #include "generated/features.h"
 #include "generated/guard.h"
+#include "plugin/await_on_failure.h"
 #include "plugin/extensions.h"
 #include "plugin/raw_buffer.h"
 
@@ -19,7 +20,7 @@ PJRT_Error* CreateRawAlias(PJRT_RawBuffer_CreateRawAliasOfBuffer_Args* args) {
 }
 
 PJRT_Error* DestroyRaw(PJRT_RawBuffer_Destroy_Args* args) {
-  FromC(args->buffer)->DropReference();
+  RawBuffer::DropReference(FromC(args->buffer));
   return nullptr;
 }
 
@@ -38,6 +39,7 @@ PJRT_Error* RawFromHost(PJRT_RawBuffer_CopyRawHostToDevice_Args* args) {
       Completion done, FromC(args->buffer)
                            ->CopyFromHost(args->src, args->offset, args->transfer_size, {},
                                           "PJRT_RawBuffer_CopyRawHostToDevice"));
+  const AwaitOnFailure await(done);
   args->event = NewEvent(std::move(done));
   return nullptr;
 }
@@ -47,6 +49,7 @@ PJRT_Error* RawDeviceToHost(PJRT_RawBuffer_CopyRawDeviceToHost_Args* args) {
                                  FromC(args->buffer)
                                      ->CopyToHost(args->dst, args->offset, args->transfer_size, {},
                                                   "PJRT_RawBuffer_CopyRawDeviceToHost"));
+  const AwaitOnFailure await(done);
   args->event = NewEvent(std::move(done));
   return nullptr;
 }

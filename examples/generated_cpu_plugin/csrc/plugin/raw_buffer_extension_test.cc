@@ -1,13 +1,17 @@
 // Raw buffers as frameworks use them: by the functions of the extension, and by those that each one
 // carries.
 
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "generated/entries.h"
 #include "generated/features.h"
+#include "generated/guard.h"
 #include "plugin/api_test_util.h"
 #include "plugin/fake_backend_test_util.h"
+#include "testing/guard_page.h"
 #include "testing/test.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
@@ -81,6 +85,37 @@ TEST(RawBufferExtension, SaysWhereItsBytesAre) {
     DestroyRaw(raw);
     DestroyBuffer(buffer);
   }
+}
+
+// Callers compiled with any header: no byte beyond their struct is touched.
+template <typename Args>
+void CallAtEverySize(PJRT_Error* (*function)(Args*), PJRT_RawBuffer* raw) {
+  const generated::Entry& entry = generated::kEntry<Args>;
+  for (size_t size = sizeof(size_t); size <= entry.size + size_t{16}; size += 8) {
+    const test::GuardedStruct caller(size);
+    auto* args = reinterpret_cast<Args*>(caller.data());
+    if (size >= entry.oldest) args->buffer = raw;
+    const std::string error = Text(function(args));
+    if (size < entry.oldest) {
+      EXPECT_CONTAINS(error, "struct_size");
+    } else {
+      EXPECT_EQ(error, "") << entry.name << ", struct_size " << size;
+    }
+  }
+}
+
+TEST(RawBufferExtension, ServesCallersOfEveryAge) {
+  Fake::Reset({.host_accessible = true});
+  TestClient client;
+  PJRT_Buffer* buffer = client.Put<float>({1, 2, 3}, {3});
+  PJRT_RawBuffer* raw = AliasOf(buffer);
+  CallAtEverySize(Raw().PJRT_RawBuffer_GetOnDeviceSizeInBytes, raw);
+  CallAtEverySize(Raw().PJRT_RawBuffer_GetMemorySpace, raw);
+#if PJRT_SCAFFOLD_HAS_PJRT_RawBuffer_GetHostPointer
+  CallAtEverySize(Raw().PJRT_RawBuffer_GetHostPointer, raw);
+#endif
+  DestroyRaw(raw);
+  DestroyBuffer(buffer);
 }
 
 TEST(RawBufferExtension, CopiesPartsInBothDirections) {
@@ -258,6 +293,28 @@ TEST(RawBufferFunctions, CopyWaitsForEventsOfTheFramework) {
     raw->vtable->dec_ref(raw);
     DestroyBuffer(buffer);
   }
+}
+
+// Whoever reads as much of the table as it says, or as it had when there first was one, finds a
+// function in each place, and the places never move.
+TEST(RawBufferFunctions, AreAllThere) {
+  using Table = PJRT_RawBuffer_FunctionTable;
+  static_assert(offsetof(Table, inc_ref) == 24);
+  static_assert(offsetof(Table, copy_raw_host_to_device_and_return_event) == 64);
+  static_assert(offsetof(Table, slice) == 112, "API 0.112 ends here");
+  Fake::Reset();
+  TestClient client;
+  PJRT_Buffer* buffer = client.Put<float>({1}, {1});
+  PJRT_RawBuffer* raw = AliasOf(buffer);
+  EXPECT_EQ(raw->vtable->struct_size, sizeof(Table));
+  EXPECT_EQ(raw->vtable->instance_size, sizeof(PJRT_RawBuffer));
+  const auto* table = reinterpret_cast<const std::byte*>(raw->vtable);
+  for (size_t at = offsetof(Table, inc_ref); at < sizeof(Table); at += sizeof(void*)) {
+    EXPECT_NE(generated::LoadPointer(table, at), nullptr) << "at byte " << at;
+  }
+  raw->vtable->dec_ref(nullptr);
+  raw->vtable->dec_ref(raw);
+  DestroyBuffer(buffer);
 }
 
 TEST(RawBufferFunctions, SlicesShareTheBytes) {

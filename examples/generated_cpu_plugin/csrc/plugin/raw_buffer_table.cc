@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/await_on_failure.h"
 #include "plugin/device_event.h"
 #include "plugin/raw_buffer.h"
 
@@ -15,8 +16,12 @@
 
 namespace PJRT_PLUGIN_NS::plugin {
 
-// API 0.112 has a table too, whose copies take one argument less. It is left out there: frameworks
-// of that version need it for nothing.
+// API 0.112 has a table too, whose copies take one argument less, `dependencies`. It is left out
+// there: frameworks of that version need it for nothing. A framework of 0.112 under a plugin of a
+// newer version finds the table of today, and nothing tells the two apart: not the object, which is
+// a pointer to the table, and not its struct_size, which frameworks do not read. All else of it
+// holds there, and the copies of the extension hold everywhere; its two copies that return a device
+// event do not, which only C++ code of frameworks calls.
 #if PJRT_SCAFFOLD_HAS_PJRT_RawBuffer_FunctionTable_schedule_copy_to
 namespace {
 
@@ -35,6 +40,7 @@ Status Caught(const char* function, Call call) noexcept {
 
 Status GiveEvent(Result<Completion> done, PJRT_DeviceEvent* event) {
   if (!done.ok()) return done.status();
+  const AwaitOnFailure await(*done);
   *event = NewDeviceEvent(*std::move(done));
   return Status();
 }
@@ -108,7 +114,7 @@ constexpr PJRT_RawBuffer_FunctionTable MakeRawBufferFunctions() {
   table.struct_size = sizeof(PJRT_RawBuffer_FunctionTable);
   table.instance_size = sizeof(PJRT_RawBuffer);
   table.inc_ref = [](PJRT_RawBuffer* raw) { FromC(raw)->AddReference(); };
-  table.dec_ref = [](PJRT_RawBuffer* raw) { FromC(raw)->DropReference(); };
+  table.dec_ref = [](PJRT_RawBuffer* raw) { RawBuffer::DropReference(FromC(raw)); };
   table.get_on_device_size_in_bytes = [](const PJRT_RawBuffer* raw) {
     return FromC(raw)->region.bytes;
   };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "generated/array.h"
+#include "plugin/await_on_failure.h"
 #include "plugin/buffer.h"
 #include "plugin/dtype.h"
 #include "plugin/host_copy.h"
@@ -148,6 +149,7 @@ Completion Send(TransferManager& manager, int index, const void* host, size_t of
   }
   const Completion sent =
       manager.device->impl->stream().CopyFromHost(host, {slot.block, offset, size}, {});
+  const AwaitOnFailure await(sent);
   recording.Until(sent);
   manager.client->work.Add(sent);
   return sent;
@@ -184,6 +186,7 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferData(
                                                                args->is_last_transfer, kFunction));
   const Completion sent = Send(manager, args->buffer_index, args->data, size_t(args->offset),
                                size_t(args->transfer_size));
+  const AwaitOnFailure await(sent);
   piece.UnderWay(sent);
   args->done_with_h2d_transfer = NewEvent(sent);
   return nullptr;
@@ -248,7 +251,10 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_SetBufferError(
 
 PJRT_Error* Layer::AsyncHostToDeviceTransferManager_AddMetadata(
     PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args*) {
-  return nullptr;  // notes of the framework's own, for nobody to read
+  // Names and texts by which people who debug a framework tell its transfers apart. They change
+  // nothing about the transfer, and nothing of the C API gives them back, so they are taken and
+  // dropped, whatever they are: frameworks end the process at a failure here.
+  return nullptr;
 }
 
 #if PJRT_SCAFFOLD_HAS_PJRT_AsyncHostToDeviceTransferManager_TransferLiteral
@@ -281,8 +287,10 @@ PJRT_Error* Layer::AsyncHostToDeviceTransferManager_TransferLiteral(
   } else {
     const auto staging = DenseCopy(on_device, args->data, strides);
     sent = Send(manager, args->buffer_index, staging.get(), 0, bytes);
+    const AwaitOnFailure await(sent);
     if (!sent.IsReady()) sent.OnReady([staging](const Status&) {});
   }
+  const AwaitOnFailure await(sent);
   piece.UnderWay(sent);
   args->done_with_h2d_transfer = NewEvent(sent);
   return nullptr;

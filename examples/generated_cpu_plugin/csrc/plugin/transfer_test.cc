@@ -100,6 +100,32 @@ TEST(Transfer, RefusesWhatDoesNotFit) {
   EXPECT_CONTAINS(manager.error, "retrieved before");
 }
 
+// Notes for people, whatever they look like: frameworks end the process when they are refused.
+TEST(Transfer, TakesMetadata) {
+  Fake::Reset();
+  TestClient client;
+  Manager manager(client);
+  auto note = Make<PJRT_NamedValue>();
+  note.name = "transfer";
+  note.name_size = 8;
+  note.type = PJRT_NamedValue_kString;
+  note.string_value = "7 of 9";
+  note.value_size = 6;
+  auto add = Make<PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args>();
+  add.transfer_manager = manager.manager;
+  for (const size_t count : {0, 1}) {
+    for (const PJRT_NamedValue* notes : {&note, static_cast<PJRT_NamedValue*>(nullptr)}) {
+      add.transfer_metadata = notes;
+      add.num_metadata = count;
+      EXPECT_EQ(Text(Api().PJRT_AsyncHostToDeviceTransferManager_AddMetadata(&add)), "");
+    }
+  }
+  EXPECT_EQ(manager.Send(0, {1, 2, 3, 4}, 0, true), "");
+  PJRT_Buffer* buffer = manager.Retrieve(0);
+  EXPECT_EQ(Get<float>(buffer), (Floats{1, 2, 3, 4}));
+  DestroyBuffer(buffer);
+}
+
 TEST(Transfer, FailuresReachTheBuffer) {
   Fake::Reset();
   TestClient client;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "generated/features.h"
+#include "generated/pjrt_extensions.h"
 #include "plugin/api_test_util.h"
 #include "plugin/fake_backend_test_util.h"
 #include "testing/test.h"
@@ -63,7 +64,8 @@ TEST(WorkInFlight, WaitsForOneAfterTheOther) {
   auto [second, second_promise] = MakeCompletion();
   auto [third, third_promise] = MakeCompletion();
   for (const Completion& one : {first, second, third}) work.Add(one);
-  std::thread other([&] {
+  // Clang before 16 captures no structured bindings by default.
+  std::thread other([&, &first_promise = first_promise, &second_promise = second_promise] {
     first_promise.Set(backend::Internal("a failure lets go of memory too"));
     while (room.attempts < 2) std::this_thread::yield();
     room.taken = 0;
@@ -79,7 +81,7 @@ TEST(WorkInFlight, FailsWhenAllOfItIsOver) {
   Room room;
   auto [done, promise] = MakeCompletion();
   work.Add(done);
-  std::thread other([&] { promise.Set(Status()); });
+  std::thread other([&promise = promise] { promise.Set(Status()); });
   EXPECT_EQ(work.Retry([&] { return room.Take(); }).status().message(), "full");
   other.join();
   EXPECT_EQ(room.attempts.load(), 2);
@@ -218,6 +220,63 @@ TEST(ShortMemory, TransfersWaitToo) {
   EXPECT_EQ(Get<float>(copy.dst_buffer), (Floats{1, 2, 3, 4}));
   DestroyBuffer(copy.dst_buffer);
 }
+
+#if PJRT_SCAFFOLD_HAS_PJRT_RawBuffer_Extension
+TEST(ShortMemory, CopiesOfRawBuffersAreWaitedFor) {
+  Full f;
+  PJRT_Buffer* y = f.client->Put<float>({5, 6, 7, 8}, {4});
+  Fake::RunQueued();
+  const auto& extension = *FindExtension<PJRT_RawBuffer_Extension>(PJRT_Extension_Type_RawBuffer);
+  auto alias = Make<PJRT_RawBuffer_CreateRawAliasOfBuffer_Args>();
+  alias.buffer = y;
+  EXPECT_EQ(Text(extension.PJRT_RawBuffer_CreateRawAliasOfBuffer(&alias)), "");
+  Floats read(4);
+  auto copy = Make<PJRT_RawBuffer_CopyRawDeviceToHost_Args>();
+  copy.buffer = alias.raw_buffer;
+  copy.dst = read.data();
+  copy.transfer_size = 4 * sizeof(float);
+  EXPECT_EQ(Text(extension.PJRT_RawBuffer_CopyRawDeviceToHost(&copy)), "");
+  auto destroy = Make<PJRT_RawBuffer_Destroy_Args>();
+  destroy.buffer = alias.raw_buffer;
+  EXPECT_EQ(Text(extension.PJRT_RawBuffer_Destroy(&destroy)), "");
+  DestroyBuffer(y);  // the memory is free when the copy has ended
+  std::thread other = f.WorkSoon();
+  PJRT_Buffer* z = f.client->Put<float>({9, 9, 9, 9}, {4});
+  other.join();
+  EXPECT_EQ(f.client->error, "");
+  EXPECT_EQ(Finish(copy.event), "");
+  EXPECT_EQ(read, (Floats{5, 6, 7, 8}));
+  DestroyBuffer(z);
+}
+#endif
+
+#if PJRT_SCAFFOLD_HAS_PJRT_Client_CreateAliasBuffer
+TEST(ShortMemory, TheCopyToAnAliasIsWaitedFor) {
+  Full f;
+  const int64_t dims[] = {4};
+  auto create = Make<PJRT_Client_CreateAliasBuffer_Args>();
+  create.client = f.client->client;
+  create.memory = f.client->memory(0, "device");
+  create.shape_dims = dims;
+  create.shape_num_dims = 1;
+  create.shape_element_type = PJRT_Buffer_Type_F32;
+  EXPECT_EQ(Text(Api().PJRT_Client_CreateAliasBuffer(&create)), "");
+  auto look = Make<PJRT_Buffer_UnsafePointer_Args>();  // needs memory before it is fulfilled
+  look.buffer = create.alias_buffer;
+  EXPECT_EQ(Text(Api().PJRT_Buffer_UnsafePointer(&look)), "");
+  auto fulfill = Make<PJRT_Client_FulfillAliasBuffer_Args>();
+  fulfill.buffer = f.x;  // whose memory is free when it has been copied
+  fulfill.fulfill_alias_buffer_cb = create.fulfill_alias_buffer_cb;
+  EXPECT_EQ(Text(Api().PJRT_Client_FulfillAliasBuffer(&fulfill)), "");
+  std::thread other = f.WorkSoon();
+  PJRT_Buffer* y = f.client->Put<float>({5, 6, 7, 8}, {4});
+  other.join();
+  EXPECT_EQ(f.client->error, "");
+  EXPECT_EQ(Get<float>(create.alias_buffer), (Floats{1, 2, 3, 4}));
+  DestroyBuffer(y);
+  DestroyBuffer(create.alias_buffer);
+}
+#endif
 
 #if PJRT_SCAFFOLD_HAS_PJRT_Buffer_DonateWithControlDependency
 // The launch under way waits for this thread, which therefore must not wait for the launch.

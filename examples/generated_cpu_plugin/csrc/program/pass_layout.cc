@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/layout.h"
 #include "program/pass_spmd.h"
 #include "program/rewrite.h"
 
@@ -21,19 +22,6 @@ constexpr std::string_view kMode = "mhlo.layout_mode";
 constexpr std::string_view kMinorToMajor = "mhlo.minor_to_major";
 constexpr std::string_view kAccepted =
     R"("default", "auto" and the dimensions, the minor one first, like "{0,1}", are accepted)";
-
-bool IsRowMajor(const Ints& minor_to_major) {
-  for (size_t i = 0; i < minor_to_major.size(); ++i)
-    if (minor_to_major[i] != int64_t(minor_to_major.size() - 1 - i)) return false;
-  return true;
-}
-
-bool NamesEachOnce(Ints order, size_t rank) {
-  std::sort(order.begin(), order.end());
-  for (size_t i = 0; i < order.size(); ++i)
-    if (order[i] != int64_t(i)) return false;
-  return order.size() == rank;
-}
 
 // "1,0" as numbers; false for anything else.
 bool ReadInts(std::string_view text, Ints* ints) {
@@ -70,10 +58,10 @@ Result<Ints> ReadMode(std::string_view mode, const Type& type, const std::string
   }
   Ints minor_to_major;
   if (!type.is_tensor() || !ReadInts(order, &minor_to_major) ||
-      !NamesEachOnce(minor_to_major, type.dims.size()))
+      !backend::IsLayout(minor_to_major, type.dims.size()))
     return backend::InvalidArgument(what + "; it must name each of the " +
                                     std::to_string(type.dims.size()) + " dimensions once");
-  if (IsRowMajor(minor_to_major)) minor_to_major.clear();
+  if (backend::IsRowMajor(minor_to_major)) minor_to_major.clear();
   return minor_to_major;
 }
 

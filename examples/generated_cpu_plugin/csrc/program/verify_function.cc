@@ -13,7 +13,9 @@ using backend::Status;
 // null for the attributes of a result.
 Status CheckAttributes(const AttributeList& attributes, const std::string& place,
                        std::vector<bool>* taken) {
-  for (const auto& [name, value] : attributes) {
+  for (const NamedAttribute& attribute : attributes) {
+    const std::string& name = attribute.name;
+    const Attribute& value = attribute.value;
     auto wrong = [&](std::string_view problem) {
       return backend::InvalidArgument("attribute " + name + " of " + place + " " +
                                       std::string(problem));

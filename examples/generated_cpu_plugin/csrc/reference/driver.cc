@@ -25,9 +25,9 @@ constexpr int kMaxDeviceId = 1 << 24;   // memories are numbered by it
 
 constexpr OptionSpec kOptions[] = {
     {.name = "num_devices",
-     .help = "how many devices to simulate",
+     .help = "how many devices to simulate; 0 is a machine without them",
      .default_value = int64_t{kDefaultNumDevices},
-     .min = 1,
+     .min = 0,
      .max = kMaxDevices},
     {.name = "memory_bytes",
      .help = "memory of each device in bytes; 0 sets no limit",
@@ -45,7 +45,7 @@ constexpr OptionSpec kOptions[] = {
 // "0,2" of four devices -> {0, 2}
 backend::Result<std::vector<int>> VisibleDevices(std::string_view text, int count) {
   std::vector<int> ids;
-  if (text.empty()) {
+  if (text.empty() || count == 0) {
     for (int i = 0; i < count; ++i) ids.push_back(i);
     return ids;
   }

@@ -148,10 +148,12 @@ TEST(Exit, WithWorkUnderWay) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(30);
-    auto* const bench = new Bench({.launch_time = std::chrono::milliseconds(200)});
+    // Static, for LeakSanitizer, which would call them lost.
+    static auto* const bench = new Bench({.launch_time = std::chrono::milliseconds(200)});
     PJRT_LoadedExecutable* inc = bench->Compile("inc");
     PJRT_Buffer* x = bench->client->Put<float>({1, 2, 3, 4}, {4});
-    for (int i = 0; i < 5; ++i) (void)Execute(inc, {{x}}, 1, {0});
+    static auto* const runs = new std::vector<Execution>;
+    for (int i = 0; i < 5; ++i) runs->push_back(Execute(inc, {{x}}, 1, {0}));
     std::exit(7);  // runs what is to be run at exit
   }
   int status = -1;

@@ -8,8 +8,11 @@ program. Nothing here imports jax before it is called.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
+
+_logger = logging.getLogger(__name__)
 
 
 def register_plugin(platform: str, library: str, priority: int) -> None:
@@ -30,10 +33,11 @@ def is_registered(platform: str) -> bool:
 
 def let_it_fail_quietly(platform: str) -> bool:
     """
-    Makes JAX go on with its other backends when no client of the platform can be made.
+    Makes JAX go on with its other backends, silently, when no client of the platform can be made.
 
     JAX registers plugins such that a missing device ends every program, those for the CPU too,
     unless JAX_PLATFORMS is set. With JAX_PLATFORMS naming the platform the failure stays loud.
+    JAX's warning that the platform is experimental waits until there is a client.
     Returns whether this JAX has the switch.
     """
     from jax._src import xla_bridge
@@ -42,7 +46,36 @@ def let_it_fail_quietly(platform: str) -> bool:
     if not hasattr(registration, "fail_quietly"):
         return False
     registration.fail_quietly = True
+    if getattr(registration, "experimental", False):
+        registration.experimental = False
+        registration.factory = _warning_afterwards(platform, registration.factory)
     return True
+
+
+def _warning_afterwards(platform: str, make_client: Callable[[], Any]) -> Callable[[], Any]:
+    def make() -> Any:
+        client = make_client()
+        _logger.warning("Platform '%s' is experimental: JAX may not support all of it", platform)
+        return client
+
+    return make
+
+
+def register_failure(platform: str, priority: int, cause: str) -> None:
+    """
+    Puts a platform that cannot be used on JAX's list, so that who asks for it is told the cause.
+
+    JAX goes on with its other backends unless JAX_PLATFORMS names the platform.
+    """
+    from jax._src import xla_bridge
+
+    def make_client() -> Any:
+        raise RuntimeError(cause)
+
+    if platform not in xla_bridge._backend_factories:
+        xla_bridge.register_backend_factory(
+            platform, make_client, priority=priority, fail_quietly=True
+        )
 
 
 def take_foreign_functions(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 
-from . import _ffi, _jax_compat
-from ._config import DISTRIBUTION, MODULE, PLATFORM, PRIORITY, TESTED_JAX
+from . import _ffi, _jax_compat, _tested_jax, vendor_libraries
+from ._config import MODULE, PLATFORM, PRIORITY
 from ._library import find_library
+from ._preload import VendorLibraryError, preload
 
 _logger = logging.getLogger(MODULE)
 
@@ -18,19 +18,28 @@ def initialize() -> None:
     Registers the platform with JAX; a second call does nothing.
 
     Touches no device: JAX makes the client when a program first asks for one. Does nothing where
-    JAX_PLATFORMS leaves the platform out. Never raises: whatever is wrong becomes one warning, and
-    JAX goes on with its other backends.
+    JAX_PLATFORMS leaves the platform out. Never raises: JAX goes on with its other backends, and
+    who asks for the devices hears the cause. That a runtime library of the vendor is missing is
+    how a machine without the device looks, so nothing is said of it before; whatever else is wrong
+    becomes one warning.
     """
     try:
         register()
     except Exception as error:  # whatever it is, it must not reach JAX's own start
-        cause = " ".join(f"{type(error).__name__}: {error}".split())
-        _logger.warning(
-            "%s devices are not available: %s (python -m %s.doctor says more)",
-            PLATFORM,
-            cause,
-            MODULE,
-        )
+        cause = f"{type(error).__name__}: {error}"
+        if isinstance(error, VendorLibraryError):
+            _logger.info("%s", cause)
+        else:
+            _logger.warning(
+                "%s devices are not available: %s (python -m %s.doctor says more)",
+                PLATFORM,
+                " ".join("; ".join(filter(None, (cause, _advice()))).split()),
+                MODULE,
+            )
+        try:
+            _jax_compat.register_failure(PLATFORM, PRIORITY, cause)
+        except Exception as failure:  # then JAX knows nothing of the platform, and says so
+            _logger.info("%s is not on JAX's list: %s", PLATFORM, failure)
 
 
 def register() -> str:
@@ -40,6 +49,7 @@ def register() -> str:
         return f"not registered: JAX_PLATFORMS is {','.join(wanted)}"
     if _jax_compat.is_registered(PLATFORM):
         return "registered already"
+    preload(vendor_libraries.VENDOR_LIBRARIES)
     if PLATFORM in _jax_compat.platforms_from_environment(os.environ):
         return "left to JAX: PJRT_NAMES_AND_LIBRARY_PATHS names the platform"
     library = find_library()
@@ -47,29 +57,14 @@ def register() -> str:
     _jax_compat.let_it_fail_quietly(PLATFORM)
     for problem in _ffi.take_foreign_functions(library):
         _logger.warning("%s: %s", PLATFORM, problem)
-    _warn_of_untested_jax()
+    if advice := _advice():
+        _logger.warning("%s", advice)
     return "registered"
 
 
-def _warn_of_untested_jax() -> None:
-    import jax
-
-    if not is_tested(jax.__version__):
-        oldest, below = (".".join(map(str, bound)) for bound in TESTED_JAX)
-        wanted = f"jax>={oldest},<{below}"
-        _logger.warning(
-            "%s was tested with %s and this is jax %s; if something fails: pip install '%s'",
-            DISTRIBUTION,
-            wanted,
-            jax.__version__,
-            wanted,
-        )
-
-
-def is_tested(jax_version: str) -> bool:
-    """Whether a version of jax, ``0.12.0.1`` or ``0.13.0.dev20261101``, is in the tested range."""
-    release = re.match(r"\d+(\.\d+)*", jax_version)
-    if release is None:
-        return False
-    oldest, below = TESTED_JAX
-    return oldest <= tuple(map(int, release[0].split("."))) < below
+def _advice() -> str:
+    try:
+        import jax
+    except ImportError:
+        return ""
+    return _tested_jax.advice(jax.__version__)

@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from . import _config
+from . import _config, _tested_jax, vendor_libraries
 from ._capi import NotAPluginError, read_function_table
 from ._library import LibraryNotFoundError, find_library
+from ._preload import VendorLibraryError, preload
 from ._version import __version__
 
 # Read by JAX itself, and decisive for what becomes of a plugin.
@@ -44,6 +45,7 @@ class Report:
     package: str = str(_config.PACKAGE_FOLDER)
     routes: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
+    vendor_libraries: list[str] = field(default_factory=list)
     library: str = ""
     pjrt_api_version: str = ""
     registration: str = ""
@@ -65,6 +67,7 @@ def examine() -> Report:
         vendor_marks=count_vendor_marks(_checkout()),
     )
     _check_routes(report)
+    _check_vendor_libraries(report)
     _check_library(report)
     _check_jax(report)
     report.exit_status = report.exit_status or int(bool(report.problems))
@@ -101,6 +104,14 @@ def _check_routes(report: Report) -> None:
             )
 
 
+def _check_vendor_libraries(report: Report) -> None:
+    for library in vendor_libraries.VENDOR_LIBRARIES:
+        try:
+            report.vendor_libraries += preload([library])
+        except VendorLibraryError as error:
+            report.problems.append(str(error))
+
+
 def _check_library(report: Report) -> None:
     try:
         library = find_library()
@@ -131,15 +142,12 @@ def _check_jax(report: Report) -> None:
         return
     report.jax, report.jaxlib = jax.__version__, jaxlib.__version__
 
-    from ._register import is_tested, register
+    from ._register import register
 
-    if not is_tested(jax.__version__):
-        oldest, below = (".".join(map(str, bound)) for bound in _config.TESTED_JAX)
-        report.problems.append(
-            f"jax {jax.__version__} is outside the tested range: "
-            f"pip install 'jax>={oldest},<{below}'"
-        )
-    if not report.pjrt_api_version:
+    if advice := _tested_jax.advice(jax.__version__):
+        report.problems.append(advice)
+    loaded = len(report.vendor_libraries) == len(vendor_libraries.VENDOR_LIBRARIES)
+    if not (loaded and report.pjrt_api_version):
         return  # registering would only say the same once more
     try:
         report.registration = register()
@@ -184,6 +192,7 @@ def as_text(report: Report) -> str:
         ("jax", f"{report.jax or 'not installed'}, jaxlib {report.jaxlib or 'not installed'}"),
         ("package", report.package),
         *(("found by", route) for route in report.routes or ["nothing"]),
+        *(("loaded before", name) for name in report.vendor_libraries),
         ("library", report.library or "none"),
         ("PJRT API", report.pjrt_api_version or "unknown"),
         *(("set", f"{name}={value}") for name, value in report.environment.items()),
