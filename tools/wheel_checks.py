@@ -112,9 +112,8 @@ def read_library(data: bytes) -> Library:
         return Library(tuple(exported), tuple(map(str, parsed.libraries)), tuple(paths))
     if isinstance(parsed, lief.MachO.Binary):
         exported = [str(symbol.name).removeprefix("_") for symbol in parsed.exported_symbols]
-        needed = [str(library.name) for library in parsed.libraries][
-            1:
-        ]  # the first is its own name
+        _own, *others = parsed.libraries  # the first is its own name
+        needed = [str(library.name) for library in others]
         return Library(tuple(exported), tuple(needed), tuple(r.path for r in parsed.rpaths))
     if isinstance(parsed, lief.PE.Binary):
         table = parsed.get_export()
