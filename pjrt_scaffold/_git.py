@@ -121,13 +121,12 @@ def uncommitted(folder: Path) -> list[str]:
 def is_as_committed(folder: Path, path: str) -> bool:
     """Whether a path of a checkout without changes holds the commit's files, and no others.
 
-    Ignored files would be others; line ends that settings converted are no changes for git.
+    Ignored files would be others: they have no line ends in the index. Line ends that settings
+    converted are no changes for git.
     """
-    ignored = ("ls-files", "--others", "--ignored", "--exclude-standard", "--", path)
-    if ask(folder, *ignored):
-        return False
-    ends = [line.split()[:2] for line in ask(folder, "ls-files", "--eol", "--", path).splitlines()]
-    return all(at[0].split("/")[1] == at[1].split("/")[1] for at in ends)
+    listed = ask(folder, "ls-files", "--eol", "--cached", "--others", "--", path)
+    ends = [line.split()[:2] for line in listed.splitlines()]
+    return all(index[2:] == worktree[2:] for index, worktree in ends)
 
 
 def shown(paths: list[str]) -> str:
