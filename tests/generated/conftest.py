@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.rendering import OTHER_NAMES, Renderer
 from tools import plugins
 from tools.jaxlibs_matrix import TESTED
 
@@ -38,3 +40,21 @@ def wheel(repository: Path) -> Path:
     """The wheel of the default repository."""
     (found,) = (repository / "dist").glob("*.whl")
     return found
+
+
+STUB = {**OTHER_NAMES, "backend": "stub", "discovery": "entry_point", "ci": "none"}
+
+
+@pytest.fixture(scope="session")
+def stub_repository(render: Renderer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A skeleton that shares no name with the default repository, with its wheel in dist/."""
+    path = render.fresh(STUB, tmp_path_factory.mktemp("stub") / "a repository")
+    make(path, "build")
+    return path
+
+
+@pytest.fixture(scope="session")
+def stub_wheel(stub_repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the skeleton's wheel: the repository is rendered anew by other tests."""
+    (found,) = (stub_repository / "dist").glob("*.whl")
+    return Path(shutil.copy(found, tmp_path_factory.mktemp("stub wheel")))

@@ -6,18 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.generated.conftest import make
-from tests.support.rendering import OTHER_NAMES, Renderer
+from tests.generated.conftest import STUB, make
+from tests.support.rendering import Renderer
 
 pytestmark = pytest.mark.slow
 
-ANSWERS = {**OTHER_NAMES, "discovery": "entry_point", "ci": "none"}
 
-
-def test_stub_then_own(render: Renderer, tmp_path: Path) -> None:
+def test_stub_then_own(render: Renderer, stub_repository: Path, stub_wheel: Path) -> None:
     """The skeleton's tests, then those of a vendor's own backend, which begins as the skeleton."""
-    repository = render.fresh({**ANSWERS, "backend": "stub"}, tmp_path / "a repository")
-    make(repository, "test")
+    assert stub_wheel.is_file()  # kept before its repository becomes another one
+    make(stub_repository, "test")
     # Over the skeleton: files that stay the same are left alone, so little is compiled again.
-    render.fresh({**ANSWERS, "backend": "own"}, repository)
-    make(repository, "test")
+    render.fresh({**STUB, "backend": "own"}, stub_repository)
+    make(stub_repository, "test")
