@@ -90,7 +90,9 @@ def read(path: Path) -> Wheel:
         zipfile.BadZipFile: it is none.
     """
     with zipfile.ZipFile(path) as archive:
-        contents = {name: archive.read(name) for name in archive.namelist()}
+        # A repaired wheel lists its folders too.
+        names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+        contents = {name: archive.read(name) for name in names}
     return Wheel(path.name, path.stat().st_size, contents)
 
 
