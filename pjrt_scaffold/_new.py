@@ -46,7 +46,8 @@ def render(
         ScaffoldError: an answer is not valid, the folder is taken or git failed. Nothing was
             written then.
     """
-    _git.require_git()
+    if source.ref is not None:
+        _git.require_git()
     dest = dest.expanduser().absolute()
     _require_free(dest)
     if source.folder is not None:

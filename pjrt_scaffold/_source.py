@@ -10,13 +10,11 @@ from typing import Any
 import yaml
 
 import pjrt_scaffold
-from pjrt_scaffold import _git
+from pjrt_scaffold import _git, _place
 from pjrt_scaffold.errors import UsageError
 
 PUBLIC_ADDRESS = ""
 """The template's public git address; empty until there is one. A wheel renders from it."""
-
-_PACKAGE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
@@ -42,16 +40,6 @@ class Source:
         return path if path.is_dir() else None
 
 
-def template_root() -> Path:
-    """The template that belongs to this package: the checkout's, or the one in the wheel.
-
-    Returns:
-        A folder with copier.yml, template/ and pjrt_scaffold/registry/.
-    """
-    bundle = _PACKAGE / "_bundle"
-    return bundle if bundle.is_dir() else _PACKAGE.parent
-
-
 def resolve(source: str | None, ref: str | None, allow_dirty: bool) -> Source:
     """Decide what `new` renders.
 
@@ -64,12 +52,10 @@ def resolve(source: str | None, ref: str | None, allow_dirty: bool) -> Source:
         UsageError: there is no such folder, the checkout has uncommitted changes, or a ref was
             given without a history.
     """
-    own = template_root()
-    bundled = own.name == "_bundle"
-    if source is None and bundled and PUBLIC_ADDRESS:
+    if source is None and _place.IS_INSTALLED and PUBLIC_ADDRESS:
         source = PUBLIC_ADDRESS
     if source is None:
-        folder: Path | None = own
+        folder: Path | None = _place.TEMPLATE
     else:
         given = Path(source).expanduser()
         folder = given.resolve() if given.exists() else None
@@ -80,7 +66,7 @@ def resolve(source: str | None, ref: str | None, allow_dirty: bool) -> Source:
                 f"There is no template at {source}.",
                 todo="Give --source the git URL, or a checkout's root folder.",
             )
-        release = f"v{pjrt_scaffold.__version__}" if bundled else "HEAD"
+        release = f"v{pjrt_scaffold.__version__}" if _place.IS_INSTALLED else "HEAD"
         return Source(source, ref or release, updatable=True)
     if not (folder / "copier.yml").is_file():
         raise UsageError(
@@ -93,7 +79,7 @@ def resolve(source: str | None, ref: str | None, allow_dirty: bool) -> Source:
                 f"--vcs-ref {ref} cannot be found: {folder} is not a git checkout.",
                 todo="Give --source the template's git URL or a checkout of it.",
             )
-        version = f"v{pjrt_scaffold.__version__}" if folder == own else None
+        version = f"v{pjrt_scaffold.__version__}" if folder == _place.TEMPLATE else None
         return Source(str(folder), None, updatable=False, commit=version)
     return _checkout(folder, ref or "HEAD", allow_dirty)
 

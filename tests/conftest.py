@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.distribution import Distribution, build
 from tests.support.rendering import Renderer
 
 
@@ -11,6 +12,12 @@ from tests.support.rendering import Renderer
 def render(tmp_path_factory: pytest.TempPathFactory) -> Renderer:
     """Renders the working tree's template; call it with answers."""
     return Renderer(tmp_path_factory.mktemp("renderings"))
+
+
+@pytest.fixture(scope="session")
+def distribution(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
+    """This project's sdist and wheel. Tests that use it are in one group: it is built once."""
+    return build(tmp_path_factory.mktemp("distribution"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -105,6 +105,6 @@ def _tell(terminal: Terminal, made: Rendering) -> None:
     if not made.source.updatable:
         terminal.say(
             "\nNote: this repository cannot be updated until a source is given: the installed\n"
-            "package has no git history. Render with --source <git url of the template>, or give\n"
-            "the source when you update."
+            "package has no git history. Give the template's git URL when you update, once:\n"
+            "pjrt-scaffold update --source URL. Or render with --source URL in the first place."
         )

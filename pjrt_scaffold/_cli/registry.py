@@ -80,7 +80,8 @@ def import_(
 
     Prints what changed against the version before. Writes abi.json, ffi.json and index.json, never
     annotations.json: functions that lack an annotation, and changes that no note explains, are
-    listed. On an error nothing is written. Needs libclang: pip install "pjrt-scaffold[import]".
+    listed. On an error nothing is written. Works in a checkout, not in an installed package. Needs
+    libclang: pip install "pjrt-scaffold[import]".
     """
     from pjrt_scaffold.registry.importer import import_headers
 
@@ -110,10 +111,12 @@ def rebuild(context: click.Context, folder: Path, check: bool) -> None:
     For maintainers: FOLDER holds one tree, wheel or header for every version, the last of each.
     The result is byte for byte what imports one by one gave.
     """
-    from pjrt_scaffold.registry.importer import reimport
+    from pjrt_scaffold.registry.importer import reimport, require_checkout
     from pjrt_scaffold.registry.load import FOLDER
 
     terminal: Terminal = context.obj
+    if not check:
+        require_checkout()
     texts = reimport(sorted(folder.iterdir()))
     differing = [
         name for name, text in texts.items() if (FOLDER / name).read_text(encoding="utf-8") != text

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from pjrt_scaffold import _place
 from pjrt_scaffold.errors import UsageError
 from pjrt_scaffold.registry._merge import Json, empty, merge, to_text
 from pjrt_scaffold.registry._snapshot import FAMILIES, PJRT, Family, read_headers
@@ -42,11 +43,12 @@ def import_headers(
     offers; without it the choice stays.
 
     Raises:
-        UsageError: no header there, it is older than the registry or of another major, it holds a
-            construct that the registry cannot keep, or it does not fit together with the rest.
-            Nothing is written then.
+        UsageError: `folder` is an installed package's, no header there, it is older than the
+            registry or of another major, it holds a construct that the registry cannot keep, or it
+            does not fit together with the rest. Nothing is written then.
         MissingError: libclang is not installed.
     """
+    require_checkout(folder)
     texts: dict[str, str] = {}
     done: list[Imported] = []
     with opened(path) as sources:
@@ -59,6 +61,20 @@ def import_headers(
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return done
+
+
+def require_checkout(folder: Path = FOLDER) -> None:
+    """Raise UsageError when `folder` belongs to an installed package.
+
+    What is rendered from it could not be updated, and the next `pip install` would undo it.
+    """
+    if _place.IS_INSTALLED and folder == FOLDER:
+        raise UsageError(
+            f"The registry of an installed package is not written ({folder}).",
+            "No commit of the template would hold what was imported, and an upgrade would lose it.",
+            "Clone the template's repository, run `make env` in it, and import there: "
+            "build/venv/bin/pjrt-scaffold registry import PATH",
+        )
 
 
 def reimport(paths: list[Path], folder: Path = FOLDER) -> dict[str, str]:

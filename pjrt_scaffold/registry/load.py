@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pjrt_scaffold import _place
 from pjrt_scaffold.errors import UsageError
 from pjrt_scaffold.registry.model import Registry, build, holes
 
-FOLDER = Path(__file__).resolve().parent
+FOLDER = _place.REGISTRY
 
 
 def read(name: str, folder: Path = FOLDER) -> Any:
@@ -59,4 +60,8 @@ def model(abi: Any, annotations: Any, path: Path) -> Registry:
     return registry
 
 
-RESTORE = "`registry import` writes this file and nobody edits it; git restore gives it back"
+RESTORE = "`registry import` writes this file and nobody edits it; " + (
+    "pip install --force-reinstall pjrt-scaffold gives it back"
+    if _place.IS_INSTALLED
+    else "git restore gives it back"
+)

@@ -81,8 +81,8 @@ def test_no_history_means_no_updates(run: Command, render: Renderer, tmp_path: P
     assert result.status == 0
     assert result.err.endswith(
         "\nNote: this repository cannot be updated until a source is given: the installed\n"
-        "package has no git history. Render with --source <git url of the template>, or give\n"
-        "the source when you update.\n"
+        "package has no git history. Give the template's git URL when you update, once:\n"
+        "pjrt-scaffold update --source URL. Or render with --source URL in the first place.\n"
     )
     assert "_src_path" not in recorded(tmp_path, "out")
 
