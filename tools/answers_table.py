@@ -46,7 +46,7 @@ def _values(details: dict[str, Any]) -> str:
 def _default(details: dict[str, Any]) -> str:
     default = details["default"]
     if isinstance(default, list):
-        return "all"
+        return "all" if default else "none"
     if isinstance(default, str) and "index.json" in default:
         return "the version that most released frameworks speak"
     if isinstance(default, str) and "{{" in default:

@@ -8,12 +8,21 @@ from typing import Any
 
 import pytest
 
-from tests.support.rendering import ROOT, Answers, all_pairs, extremes, label, one_at_a_time
+from tests.support.rendering import (
+    OTHER_NAMES,
+    ROOT,
+    Answers,
+    all_pairs,
+    extremes,
+    label,
+    one_at_a_time,
+)
 
 VERSIONS: list[str] = json.loads(
     (ROOT / "pjrt_scaffold/registry/index.json").read_text(encoding="utf-8")
 )["versions"]
-MATRIX = one_at_a_time(extremes(VERSIONS)) + all_pairs(extremes(VERSIONS))
+TORCH: Answers = {**OTHER_NAMES, "discovery": "entry_point", "frameworks": ["torch_xla"]}
+MATRIX = [*one_at_a_time(extremes(VERSIONS)), *all_pairs(extremes(VERSIONS)), TORCH]
 
 
 def params(chosen: Iterable[Answers]) -> list[Any]:

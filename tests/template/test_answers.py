@@ -28,6 +28,7 @@ GOOD: dict[str, list[Any]] = {
     "priority": [-1000, 0, 1000],
     "wheel_platforms": [["macos_arm64"], "[linux_x86_64, linux_aarch64]"],
     "pjrt_api_version": VERSIONS,
+    "frameworks": [[], ["torch_xla"]],
 }
 BAD: dict[str, list[tuple[str, str]]] = {
     "project_name": [
@@ -86,6 +87,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
     "discovery": [("all", "both, namespace, entry_point")],
     "ci": [("gitlab", "github, none")],
     "pjrt_api_version": [("0.1", VERSIONS[0]), ("1.0", VERSIONS[-1]), ("newest", VERSIONS[0])],
+    "frameworks": [("[tensorflow]", "torch_xla"), ("[jax]", "torch_xla")],
     "num_devices": [("0", "from 1 to 64"), ("65", "from 1 to 64"), ("four", "whole number")],
     "priority": [("-1001", "from -1000 to 1000"), ("1e9", "whole number")],
     "wheel_platforms": [
