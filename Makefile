@@ -1,4 +1,5 @@
-# One target per chore; each sets up all that it needs under build/. PYTHON chooses the interpreter.
+# One target per chore; each sets up all that it needs under build/. PYTHON chooses the interpreter;
+# LOCK=requirements-dev.txt, as in CI, installs the releases that are listed there and no others.
 
 PYTHON ?= python3
 VENV := build/venv
@@ -7,11 +8,13 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 WITH_CMAKE = command -v ctest >/dev/null || $(PY) -m pip install --quiet cmake; \
   PATH="$(abspath $(VENV))/bin:$$PATH"
+# What archives say of their files' age: each build of a commit gives the same bytes.
+COMMIT_TIME = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-api-versions test-jaxlibs test-update test-registry \
   test-registry-nightly test-sanitizers test-wheels test-platforms lint format example docs \
-  benchmark clean env
+  benchmark check-release dist check-dist lock clean env
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 20
@@ -74,8 +77,25 @@ docs: env ## Write the generated parts of docs/ anew
 benchmark: env ## Measure the default plugin beside XLA's CPU plugin
 	$(PY) -m benchmarks.run
 
+check-release: env ## Tag, version and CHANGELOG.md agree; without TAG=v1.2.3 the last two
+	@$(PY) -m tools.check_release $(TAG)
+
+dist: env ## Build the sdist and the wheel of this project into build/dist
+	rm -rf build/dist
+	$(COMMIT_TIME) $(PY) -m build --no-isolation --outdir build/dist .
+	$(PY) -m twine check --strict build/dist/*
+
+check-dist: env ## Test what lies in build/dist, in an environment without anything else too
+	$(COMMIT_TIME) PJRT_SCAFFOLD_DIST=build/dist $(PYTEST) tests/release tests/cli/test_installed.py
+
+lock: ## Bring requirements-dev.txt in line with pyproject.toml; UPGRADE=1 takes the newest releases
+	@sh tools/environment.sh "$(PYTHON)" $(VENV) ".[dev]"
+	@$(PY) -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	$(PY) -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	  --custom-compile-command "make lock" --quiet $(if $(UPGRADE),--upgrade) --output-file requirements-dev.txt
+
 clean: ## Remove build/
 	rm -rf build
 
 env:
-	@sh tools/environment.sh "$(PYTHON)" $(VENV) ".[dev]"
+	@sh tools/environment.sh "$(PYTHON)" $(VENV) ".[dev]" $(LOCK)

@@ -17,7 +17,7 @@ from typing import Any
 
 from pjrt_scaffold.errors import MissingError, UsageError
 
-_SUFFIXES = (".so", ".dylib")
+_SUFFIXES = (".so", ".dylib", ".dll")
 _SYMBOL = b"GetPjrtApi"
 _SECONDS = 120
 
@@ -50,7 +50,7 @@ def find_library(plugin: str) -> Path:
         return path.resolve()
     if path.is_dir():
         candidates = list(_libraries(path.rglob("*")))
-    elif os.sep in plugin or path.suffix in _SUFFIXES:
+    elif os.sep in plugin or "/" in plugin or path.suffix in _SUFFIXES:
         raise UsageError(f"There is no file {plugin}")
     else:
         candidates = list(_libraries(_installed(plugin)))

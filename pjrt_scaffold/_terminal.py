@@ -11,8 +11,10 @@ from typing import Any, TextIO
 
 from pjrt_scaffold.errors import ScaffoldError
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals by which users and machines end a command."""
+ENDING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+"""The signals by which users and machines end a command; Windows has no SIGHUP."""
 
 
 @dataclass(frozen=True)
@@ -64,4 +66,8 @@ def columns(rows: Sequence[Sequence[str]], gap: str = "  ") -> str:
 
 def hold_signals() -> None:
     """Until the process ends, nothing ends it early: what is begun is finished, and told."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    if sys.platform == "win32":
+        for ending in ENDING:
+            signal.signal(ending, signal.SIG_IGN)
+    else:
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)

@@ -6,8 +6,8 @@ repository, with regard to whose each file is (see _ownership).
 
 from __future__ import annotations
 
-import fcntl
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,6 +35,9 @@ from pjrt_scaffold.registry.compare import Comparison, compare
 from pjrt_scaffold.registry.load import load, read
 from pjrt_scaffold.registry.model import VersionNote
 from pjrt_scaffold.registry.versions import releases, resolve
+
+if sys.platform != "win32":
+    import fcntl
 
 LATEST = "latest"
 """As an API version: the one that new repositories get, which a released jaxlib speaks."""
@@ -307,7 +310,10 @@ def _finish(
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One update at a time writes; the next finds what it wrote."""
+    """One update at a time writes; the next finds what it wrote. Windows locks no folders."""
+    if sys.platform == "win32":
+        yield
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Makes a virtual environment with this project in it, after saying what the machine lacks.
-# usage: environment.sh PYTHON VENV REQUIREMENT     for example: environment.sh python3 build/venv '.[dev]'
+# usage: environment.sh PYTHON VENV REQUIREMENT [LOCK]     for example: environment.sh python3 build/venv '.[dev]'
+# With a LOCK, a requirements file with hashes, nothing is installed but what it lists, and this project.
 # Does nothing when the environment is there and still fits. Written for sh: it must run where no Python does.
 set -eu
-python=$1 venv=$2 requirement=$3
+python=$1 venv=$2 requirement=$3 lock=${4:-}
 
 lacking() { # what, and how to get it
   printf 'Missing: %s\n  %s\n' "$1" "$2" >&2
@@ -35,15 +36,24 @@ fi
 [ -z "$missing" ] || exit 2
 
 # The environment fits while interpreter, place and requirements are what they were.
-stamp="$("$python" -c 'import sys; print(sys.version, sys.base_prefix)') $(pwd -P) $requirement $(cksum <pyproject.toml)"
+stamp="$("$python" -c 'import sys; print(sys.version, sys.base_prefix)') $(pwd -P) $requirement $(cat pyproject.toml ${lock:+"$lock"} | cksum)"
 [ "$(cat "$venv/.stamp" 2>/dev/null || :)" != "$stamp" ] || exit 0
 
 printf 'Making %s with %s (%s) ...\n' "$venv" "$python" "$("$python" --version 2>&1)" >&2
 rm -rf "$venv"
 mkdir -p "$(dirname "$venv")"
 "$python" -m venv "$venv"
-if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 2 -e "$requirement" \
-  >"$scratch/log" 2>&1; then
+
+packages() { # pip's arguments
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 2 "$@" >>"$scratch/log" 2>&1
+}
+
+if [ -n "$lock" ]; then
+  packages --require-hashes -r "$lock" && packages --no-deps --no-build-isolation -e . && status=0 || status=1
+else
+  packages -e "$requirement" && status=0 || status=1
+fi
+if [ "$status" != 0 ]; then
   tail -n 15 "$scratch/log" >&2
   lacking "the packages that pip could not install, see above" \
     "Check the network: pip's own settings (PIP_INDEX_URL, PIP_PROXY, PIP_FIND_LINKS) are honoured."

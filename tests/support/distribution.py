@@ -11,8 +11,11 @@ from pathlib import Path
 
 from tests.support.rendering import ROOT
 
-EPOCH = 1_767_225_600
-"""The time that the files in the archives get: the first second of 2026."""
+EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "1767225600"))
+"""The time that the files in the archives get: the first second of 2026, if nobody says."""
+
+GIVEN = os.environ.get("PJRT_SCAFFOLD_DIST")
+"""A folder of archives that are to be tested; without it they are built."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +34,15 @@ class Distribution:
 
 
 def build(home: Path) -> Distribution:
-    """Build the sdist, and the wheel from it, of a copy of the working tree."""
+    """Build the sdist, and the wheel from it, of a copy of the working tree; or take GIVEN's."""
     tree = home / "tree"
     for name in sources():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tree / name)
-    run_build("build", "--no-isolation", "--outdir", str(home), cwd=tree)
-    (sdist,), (wheel,) = home.glob("*.tar.gz"), home.glob("*.whl")
+    dist = home if GIVEN is None else (ROOT / GIVEN)
+    if GIVEN is None:
+        run_build("build", "--no-isolation", "--outdir", str(dist), cwd=tree)
+    (sdist,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
     return Distribution(tree, sdist, wheel)
 
 
