@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 from collections.abc import Callable, Collection, Iterator
@@ -9,10 +10,12 @@ from dataclasses import dataclass
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import lief
 import readme_renderer.markdown
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 MEGABYTES: Final = 12
 
@@ -56,6 +59,19 @@ class Wheel:
         """The folder of its metadata."""
         return "-".join(self.name.split("-")[:2]) + ".dist-info"
 
+    @property
+    def sbom(self) -> str:
+        """The name of the SBOM that the build wrote."""
+        distribution = self.name.split("-")[0].replace("_", "-")
+        return f"{self.info}/sboms/{distribution}.cdx.json"
+
+    @property
+    def grafted(self) -> dict[str, str]:
+        """The files that auditwheel copied into it: their names, and those that they had before."""
+        folder = f"{self.name.split('-')[0]}.libs/"
+        names = [name.removeprefix(folder) for name in self.contents if name.startswith(folder)]
+        return {name: re.sub(r"-[0-9a-f]{8}(?=\.so)", "", name) for name in names}
+
     def text(self, name: str) -> Message:
         """A file of headers from its metadata; an empty one where there is none."""
         data = self.contents.get(f"{self.info}/{name}", b"")
@@ -73,6 +89,9 @@ class Expected:
         requirement: the range of jax in its metadata, for example "jax>=0.10.2,<0.13".
         entry_point: the module that the entry point names; "": there is none.
         build_paths: folders of the machine that built it.
+        licences: the files with their texts.
+        components: names of the software of others in it.
+        libraries: files of theirs that are bundled, named as before the repair.
     """
 
     package: str
@@ -81,6 +100,9 @@ class Expected:
     requirement: str
     entry_point: str = ""
     build_paths: tuple[str, ...] = ()
+    licences: frozenset[str] = frozenset({"LICENSE"})
+    components: frozenset[str] = frozenset()
+    libraries: frozenset[str] = frozenset()
 
 
 def read(path: Path) -> Wheel:
@@ -145,11 +167,16 @@ def check_contents(wheel: Wheel, expected: Expected) -> Iterator[str]:
     """The package, the library, the metadata, and nothing else."""
     wanted = {f"{expected.package}/{name}" for name in (*expected.modules, expected.library)}
     wanted |= {f"{wheel.info}/{name}" for name in ("METADATA", "RECORD", "WHEEL")}
-    wanted.add(f"{wheel.info}/licenses/LICENSE")
+    wanted |= {f"{wheel.info}/licenses/{name}" for name in expected.licences}
+    wanted.add(wheel.sbom)
     if expected.entry_point:
         wanted.add(f"{wheel.info}/entry_points.txt")
+    grafted = {
+        before: f"{wheel.name.split('-')[0]}.libs/{n}" for n, before in wheel.grafted.items()
+    }
+    wanted |= {grafted.get(name, name) for name in expected.libraries}
     # auditwheel describes here what it grafted.
-    there = {name for name in wheel.contents if not name.startswith(f"{wheel.info}/sboms/")}
+    there = wheel.contents.keys() - {f"{wheel.info}/sboms/auditwheel.cdx.json"}
     yield from (f"{name} is missing" for name in sorted(wanted - there))
     yield from (f"{name} does not belong here" for name in sorted(there - wanted))
 
@@ -165,21 +192,21 @@ def check_library(wheel: Wheel, expected: Expected) -> Iterator[str]:
     data = wheel.contents.get(f"{expected.package}/{expected.library}")
     if data is None:
         return  # the contents' fault
-    yield from library_findings(read_library(data))
+    yield from library_findings(read_library(data), wheel.grafted)
     for path in expected.build_paths:
         if path.encode() in data:
             yield f"the library holds the path {path} of the machine that built it"
 
 
-def library_findings(library: Library) -> Iterator[str]:
-    """What is wrong with a library of Linux, apart from its bytes."""
+def library_findings(library: Library, grafted: Collection[str] = ()) -> Iterator[str]:
+    """What is wrong with a library of Linux, apart from its bytes; `grafted` ones come with it."""
     if library.exported != ("GetPjrtApi",):
         yield f"the library exports {', '.join(library.exported) or 'nothing'}, not just GetPjrtApi"
     for path in library.search_path:
         if path != "$ORIGIN" and not path.startswith("$ORIGIN/"):
             yield f"the library looks for others in {path}; only $ORIGIN goes with it"
     for name in library.needed:
-        if not MANYLINUX.fullmatch(name):
+        if not MANYLINUX.fullmatch(name) and name not in grafted:
             yield f"the library needs {name}, which manylinux_2_28 does not have"
 
 
@@ -189,8 +216,9 @@ def check_metadata(wheel: Wheel, expected: Expected) -> Iterator[str]:
     required = [line for line in metadata.get_all("Requires-Dist", []) if line.startswith("jax")]
     if [_specifiers(line) for line in required] != [_specifiers(expected.requirement)]:
         yield f"it requires {required}, not {expected.requirement}"
-    if metadata.get_all("License-File") != ["LICENSE"]:
-        yield f"its licence files are {metadata.get_all('License-File')}, not LICENSE"
+    if metadata.get_all("License-File") != sorted(expected.licences):
+        files = metadata.get_all("License-File")
+        yield f"its licence files are {files}, not {', '.join(sorted(expected.licences))}"
     if not metadata["License-Expression"]:
         yield "it has no License-Expression"
     if metadata["Description-Content-Type"] != "text/markdown":
@@ -203,12 +231,67 @@ def check_metadata(wheel: Wheel, expected: Expected) -> Iterator[str]:
         yield f"its entry points name {modules}, not {expected.entry_point or 'nothing'}"
 
 
+def check_sboms(wheel: Wheel, expected: Expected) -> Iterator[str]:
+    """What is in the wheel, said as CycloneDX has it (PEP 770): all of it, with licences."""
+    for name in sorted(wheel.contents):
+        if name.startswith(f"{wheel.info}/sboms/"):
+            wrong = _wrong_with_sbom(wheel.contents[name])
+            yield from ([f"{name} {wrong}"] if wrong else [])
+            if name == wheel.sbom and not wrong:
+                yield from _sbom_findings(wheel, json.loads(wheel.contents[name]), expected)
+
+
+def _wrong_with_sbom(data: bytes) -> str:
+    """Why this is no CycloneDX; empty when it is."""
+    try:
+        document = json.loads(data)
+        schema = SchemaVersion.from_version(str(document["specVersion"]))
+    except (ValueError, LookupError, TypeError) as error:
+        return f"is no CycloneDX in JSON: {error!r}"
+    wrong = JsonStrictValidator(schema).validate_str(data.decode())
+    return f"is not as CycloneDX has it: {wrong.data.message}" if wrong else ""
+
+
+def _sbom_findings(wheel: Wheel, document: Any, expected: Expected) -> Iterator[str]:
+    """What the build's SBOM does not say, or says wrongly."""
+    plugin, metadata = document["metadata"]["component"], wheel.text("METADATA")
+    for header in ("Name", "Version"):
+        if plugin[header.lower()] != metadata[header]:
+            yield f"the SBOM is about {header} {plugin[header.lower()]}, not {metadata[header]}"
+    licence = metadata["License-Expression"]
+    if licence and plugin.get("licenses") != [{"expression": licence}]:
+        yield f"the SBOM gives the wheel the licence {plugin.get('licenses')}"
+    if once := {"serialNumber", "timestamp"} & (document.keys() | document["metadata"].keys()):
+        yield f"the SBOM holds what the next build says otherwise: {', '.join(sorted(once))}"
+    components = document["components"]
+    if sorted(c["name"] for c in components) != sorted(expected.components):
+        names = ", ".join(c["name"] for c in components)
+        yield f"the SBOM lists [{names}], not [{', '.join(sorted(expected.components))}]"
+    for component in components:
+        name, said = component["name"], component.get("properties", [])
+        texts = [entry["value"] for entry in said if entry["name"] == "wheel:license-file"]
+        if not component.get("licenses") or not texts:
+            yield f"the SBOM gives {name} no licence and text of it"
+        lacking = [t for t in texts if f"{wheel.info}/licenses/{t}" not in wheel.contents]
+        yield from (f"the licence of {name}, {text}, is not in the wheel" for text in lacking)
+    named = {
+        entry["value"]
+        for component in components
+        for entry in component.get("properties", [])
+        if entry["name"] == "wheel:library"
+    }
+    for name, before in sorted(wheel.grafted.items()):
+        if before not in named:
+            yield f"the SBOM does not name the bundled library {name}"
+
+
 RULES: Final[tuple[Callable[[Wheel, Expected], Iterator[str]], ...]] = (
     check_tag,
     check_contents,
     check_size,
     check_library,
     check_metadata,
+    check_sboms,
 )
 
 

@@ -5,6 +5,7 @@ The C++ is a stand-in of a few lines, so that a case takes seconds; the generate
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -118,6 +119,41 @@ def test_library_exports_one_symbol_and_no_path(render: Renderer, tmp_path: Path
     assert b"GetPjrtApi" in library
     assert b"Hidden" not in library
     assert str(tree).encode() not in library
+
+
+COMPONENT = """\
+[[component]]
+name = "fastmath"
+version = "1.2.3"
+license = "BSD-3-Clause"
+license-files = ["LICENSE.fastmath"]
+"""
+
+
+def test_software_of_others(render: Renderer, tmp_path: Path) -> None:
+    """Its licence and its entry in the SBOM are in the wheel, from the sdist as well."""
+    tree = make_tree(render, tmp_path / "tree")
+    (tree / "csrc" / "vendor").mkdir()
+    (tree / "csrc" / "vendor" / "third_party.toml").write_text(COMPONENT)
+    done = build(tree, "wheel")
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert "error: Component 1 in csrc/vendor/third_party.toml: its licence file" in said
+    assert "docs/wheels.md" in said
+    assert "Traceback" not in said
+    assert "Configuring" not in said  # before anything is compiled
+
+    (tree / "LICENSE.fastmath").write_text("Do what you like.\n")
+    with tarfile.open(built(tree, "sdist")) as archive:
+        archive.extractall(tmp_path / "from", filter="data")
+    (unpacked,) = (tmp_path / "from").iterdir()
+    for wheel in (built(_without_dist(tree), "wheel"), built(unpacked, "wheel")):
+        archived = zipfile.ZipFile(wheel)
+        info = "mychip_pjrt-0.1.0.dist-info"
+        assert archived.read(f"{info}/licenses/LICENSE.fastmath") == b"Do what you like.\n"
+        bill = json.loads(archived.read(f"{info}/sboms/mychip-pjrt.cdx.json"))
+        assert [component["name"] for component in bill["components"]] == ["fastmath"]
+        assert b"License-File: LICENSE.fastmath" in archived.read(f"{info}/METADATA")
 
 
 def test_sdist_builds_the_same_wheel(render: Renderer, tmp_path: Path) -> None:

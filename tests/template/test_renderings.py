@@ -163,7 +163,7 @@ def test_licence(tree: Path, answers: Answers) -> None:
     project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     expected = "LicenseRef-Proprietary" if chosen == "proprietary" else chosen
     assert project["license"] == expected
-    assert project["license-files"] == ["LICENSE"]
+    assert project["license-files"] == ["LICENSE*"]
 
 
 def test_names_reach_their_places(tree: Path, answers: Answers) -> None:

@@ -26,6 +26,7 @@ from tools.wheel_checks import (
 INFO = "mychip_pjrt-0.1.0.dist-info"
 NAME = "mychip_pjrt-0.1.0-py3-none-manylinux_2_28_x86_64.whl"
 METADATA = f"{INFO}/METADATA"
+SBOM = f"{INFO}/sboms/mychip-pjrt.cdx.json"
 WHEEL = f"{INFO}/WHEEL"
 EXPECTED = Expected(
     package="mychip",
@@ -52,8 +53,19 @@ GOOD = Wheel(
         f"{INFO}/RECORD": b"",
         f"{INFO}/entry_points.txt": b"[jax_plugins]\nmychip = mychip\n",
         f"{INFO}/licenses/LICENSE": b"",
+        SBOM: (
+            b'{"bomFormat": "CycloneDX", "specVersion": "1.6", "metadata": {"component": {"type":'
+            b' "library", "name": "mychip-pjrt", "version": "0.1.0", "licenses": [{"expression":'
+            b' "MIT"}]}}, "components": []}'
+        ),
     },
 )
+FASTMATH = (
+    b'"components": [{"type": "library", "name": "fastmath", "licenses": [{"expression": "MIT"}],'
+    b' "properties": [{"name": "wheel:license-file", "value": "LICENSE.fastmath"},'
+    b' {"name": "wheel:library", "value": "libfastmath.so.1"}]}]'
+)
+BUNDLED = "mychip_pjrt.libs/libfastmath-0a1b2c3d.so.1"
 
 
 def findings(wheel: Wheel) -> list[str]:
@@ -95,12 +107,54 @@ def test_nothing_is_wrong_with_a_good_wheel() -> None:
         (changed(METADATA, b"License-Expression: MIT\n", b""), "License-Expression"),
         (changed(METADATA, b"text/markdown", b"text/plain"), "its readme is text/plain"),
         (changed(f"{INFO}/entry_points.txt", b"= mychip", b"= other"), "entry points"),
+        (changed(SBOM, b"{", b"("), "is no CycloneDX"),
+        (changed(SBOM, b'"1.6"', b'"0.6"'), "is no CycloneDX"),
+        (changed(SBOM, b'"1.6"', b"1.6"), "is not as CycloneDX has it: 1.6"),
+        (changed(SBOM, b'"type": "library", ', b""), "is not as CycloneDX has it: 'type'"),
+        (changed(SBOM, b'"0.1.0"', b'"0.2.0"'), "the SBOM is about Version 0.2.0"),
+        (changed(SBOM, b'"MIT"', b'"Apache-2.0"'), "the SBOM gives the wheel the licence"),
+        (
+            changed(SBOM, b'"metadata": {', b'"metadata": {"timestamp": "2026-01-01T00:00:00Z", '),
+            "the next build says otherwise: timestamp",
+        ),
+        (changed(SBOM, b"[]", b'[{"type": "library", "name": "x"}]'), "the SBOM lists [x]"),
     ],
 )
 def test_findings(wheel: Wheel, said: str) -> None:
     found = findings(wheel)
-    assert len(found) == 1
     assert said in found[0]
+    assert len(found) == 1 + ("lists [x]" in said)  # which has no licence either
+
+
+def test_software_of_others() -> None:
+    """A library that auditwheel grafted, with its licence and its entry in the SBOM."""
+    expected = dataclasses.replace(
+        EXPECTED,
+        licences=frozenset({"LICENSE", "LICENSE.fastmath"}),
+        components=frozenset({"fastmath"}),
+        libraries=frozenset({"libfastmath.so.1"}),
+    )
+    metadata = GOOD.contents[METADATA].replace(
+        b"License-File: LICENSE\n", b"License-File: LICENSE\nLicense-File: LICENSE.fastmath\n"
+    )
+    text = f"{INFO}/licenses/LICENSE.fastmath"
+    sbom = GOOD.contents[SBOM].replace(b'"components": []', FASTMATH)
+    contents = {**GOOD.contents, METADATA: metadata, text: b"", SBOM: sbom, BUNDLED: b""}
+
+    def found(**other: bytes) -> list[str]:
+        wheel = dataclasses.replace(GOOD, contents=contents | other)
+        rules = [rule for rule in RULES if rule is not check_library]
+        return [finding for rule in rules for finding in rule(wheel, expected)]
+
+    assert found() == []
+    unnamed = sbom.replace(b"libfastmath", b"libslowmath")
+    assert found(**{SBOM: unnamed}) == [
+        f"the SBOM does not name the bundled library {BUNDLED[17:]}"
+    ]
+    (lacking,) = found(**{SBOM: sbom.replace(b"LICENSE.fastmath", b"LICENSE.other")})
+    assert lacking == "the licence of fastmath, LICENSE.other, is not in the wheel"
+    del contents[BUNDLED]
+    assert found() == ["libfastmath.so.1 is missing"]
 
 
 # pitfall 39: the wheel lacks the library
@@ -115,7 +169,7 @@ def test_every_file_is_missed(name: str) -> None:
 )
 def test_what_does_not_belong(name: str) -> None:
     wheel = dataclasses.replace(GOOD, contents={**GOOD.contents, name: b""})
-    assert findings(wheel) == [f"{name} does not belong here"]
+    assert findings(wheel)[0] == f"{name} does not belong here"
 
 
 def test_good_library() -> None:
@@ -140,6 +194,12 @@ def test_good_library() -> None:
 def test_findings_in_a_library(library: Library, said: str) -> None:
     (found,) = library_findings(library)
     assert said in found
+
+
+def test_a_library_that_comes_with_it() -> None:
+    library = Library(("GetPjrtApi",), ("libfastmath-0a1b2c3d.so.1",), ("$ORIGIN/../x.libs",))
+    assert not list(library_findings(library, ["libfastmath-0a1b2c3d.so.1"]))
+    assert len(list(library_findings(library))) == 1
 
 
 def test_differences() -> None:
