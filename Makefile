@@ -13,8 +13,8 @@ COMMIT_TIME = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-api-versions test-jaxlibs test-update test-registry \
-  test-registry-nightly test-sanitizers test-wheels test-platforms lint format example docs \
-  benchmark check-release dist check-dist lock clean env
+  test-registry-nightly test-sanitizers test-wheels test-platforms test-frameworks lint format example \
+  docs benchmark check-release dist check-dist lock clean env
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 20
@@ -51,6 +51,9 @@ test-sanitizers: env ## Run the generated tests under the sanitizers; each of th
 
 test-wheels: env ## Build, test and inspect wheels by cibuildwheel in podman (root; apt install podman runc)
 	$(WITH_CMAKE) $(PYTEST) -v --durations=0 -m long tests/wheels
+
+test-frameworks: env ## The plugin beside TensorFlow, torch and torch_xla: 5 GB to download, kept in build/frameworks
+	$(PYTEST) -v --durations=10 -m long tests/frameworks
 
 test-platforms: env ## Cross-compile for aarch64 Linux and macOS (apt install g++-aarch64-linux-gnu qemu-user-static)
 	@$(PY) -m pip install --quiet --disable-pip-version-check ziglang==0.17.1
