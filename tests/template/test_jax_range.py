@@ -14,7 +14,7 @@ from tests.support.rendering import ROOT, Renderer, copy_template
 from tools.jaxlibs_matrix import REQUIREMENT, TESTED
 
 # Examples of how a jax is named, in texts that nothing runs.
-EXAMPLES = {"Makefile", "docs/development.md", "docs/updating.md", ".github/workflows/ci.yml"}
+EXAMPLES = {"Makefile", "docs/development.md", "docs/updating.md"}
 
 
 def requirement(repository: Path) -> list[str]:

@@ -21,7 +21,7 @@ CHANGED = {
     "template/csrc/plugin/fork.cc": "//",
     "template/CMakeLists.txt.jinja": "#",
     "template/pyproject.toml.jinja": "#",
-    "template/.github/workflows/ci.yml": "#",
+    "template/.github/workflows/ci.yml.jinja": "#",
     "template/Makefile": "#",
     "template/csrc/vendor/overrides.cc": "//",
     "template/tests/vendor/test_sample.py": "#",
@@ -172,7 +172,7 @@ def work_in(repository: Path) -> Owned:
     before = _files(repository)
     vendor = repository / "csrc/vendor"
     (repository / "README.md").write_text(README, encoding="utf-8")
-    (repository / "tools").mkdir()
+    (repository / "tools").mkdir(exist_ok=True)
     (repository / "tools/flash.py").write_text(TOOL, encoding="utf-8")
     (vendor / "counter.h").write_text(COUNTER_HEADER, encoding="utf-8")
     (vendor / "counter.cc").write_text(COUNTER, encoding="utf-8")
