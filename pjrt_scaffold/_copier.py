@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pjrt_scaffold import _git, _source
 from pjrt_scaffold.errors import MissingError, ScaffoldError, UsageError
@@ -64,7 +64,12 @@ def copy(
     # not find git: it would ask for the mode of each file, which takes a third of the time.
     environment = _git.SOMEBODY if ref is not None else {"PATH": ""}
     try:
-        with local.env(**environment), warnings.catch_warnings(), _plain_text_as_it_is():
+        with (
+            local.env(**environment),
+            warnings.catch_warnings(),
+            _plain_text_as_it_is(),
+            _answers_file_found_once(),
+        ):
             warnings.simplefilter("ignore")  # uncommitted changes were spoken of already
             worker = copier.run_copy(
                 location, tree, data=dict(data), vcs_ref=ref, defaults=defaults, quiet=True
@@ -115,6 +120,37 @@ def _plain_text_as_it_is() -> Iterator[None]:
         yield
     finally:
         Environment.from_string = compiled  # type: ignore[method-assign]
+
+
+@contextmanager
+def _answers_file_found_once() -> Iterator[None]:
+    """Keep the path of the answers file, which copier renders anew for each part of each path.
+
+    A tenth of the time of a rendering. `Worker` is internal to copier: without it, as without the
+    property, copier works as ever.
+    """
+    from copier import _main
+
+    worker: Any = getattr(_main, "Worker", None)
+    found = getattr(worker, "answers_relpath", None)
+    if not isinstance(found, property) or (find := found.fget) is None:
+        yield
+        return
+    paths: dict[str, Path] = {}
+
+    def answers_relpath(self: Any) -> Path:
+        name = str(self.answers_file or self.template.answers_relpath)
+        if "{" in name:  # it depends on answers
+            return cast(Path, find(self))
+        if name not in paths:
+            paths[name] = find(self)
+        return paths[name]
+
+    worker.answers_relpath = property(answers_relpath)
+    try:
+        yield
+    finally:
+        worker.answers_relpath = found
 
 
 def _is_plain(jinja: Environment, text: str) -> bool:

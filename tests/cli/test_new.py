@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pjrt_scaffold import _answers
+from pjrt_scaffold import _answers, _copier
 from tests.cli.conftest import Command, Run
 from tests.support.rendering import QUESTIONS, Renderer, contents, files, git
 
@@ -272,3 +272,14 @@ def test_no_git(run: Command, checkout: Path, tmp_path: Path) -> None:
         "  Install it (Debian: apt install git; macOS: xcode-select --install).\n",
         2,
     )
+
+
+def test_copier_is_left_as_it_was(render: Renderer, tmp_path: Path) -> None:
+    """What makes copier faster ends with the rendering, and is still there to be made faster."""
+    from copier import _main
+    from jinja2 import Environment
+
+    before = _main.Worker.answers_relpath, Environment.from_string
+    assert isinstance(_main.Worker.answers_relpath, property)
+    _copier.copy(str(render.template), tmp_path / "mychip", {})
+    assert (_main.Worker.answers_relpath, Environment.from_string) == before
