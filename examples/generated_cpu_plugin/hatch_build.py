@@ -1,5 +1,5 @@
 """
-Build hook: makes the plugin library with CMake and puts it into the wheel.
+Build hook: makes the plugin library with CMake and puts it into the wheel, beside its SBOM.
 
 One wheel serves every Python (tag ``py3-none-<platform>``): the library knows nothing of Python.
 Environment: ``CXX`` and ``CMAKE_ARGS`` as CMake users know them, ``CMAKE_BUILD_PARALLEL_LEVEL`` for
@@ -8,6 +8,7 @@ another number of jobs than there are processors.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -15,10 +16,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NoReturn
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 OLDEST_CMAKE = (3, 22)
 HOW_TO_GET_A_COMPILER = """\
@@ -26,6 +29,11 @@ HOW_TO_GET_A_COMPILER = """\
   Fedora, RHEL     dnf install gcc-c++
   macOS            xcode-select --install
 GCC 12 or newer and Clang 14 or newer will do; CXX=/path/to/compiler chooses among several."""
+
+# What of others' software is in the wheel; csrc/vendor is the vendor's.
+THIRD_PARTY = "csrc/vendor/third_party.toml"
+REQUIRED_FIELDS = {"name": str, "version": str, "license": str, "license-files": list}
+OPTIONAL_FIELDS = {"libraries": list, "purl": str}
 
 
 class CMakeBuildHook(BuildHookInterface[Any]):
@@ -46,8 +54,13 @@ class CMakeBuildHook(BuildHookInterface[Any]):
             os.environ.setdefault("MACOSX_DEPLOYMENT_TARGET", _oldest_macos(self.root))
         platform = self.build_config.builder.get_best_matching_tag().split("-")[2]
         package, name = Path(self.config["package"]), self.config["library"]
-        library = self._build(Path(self.root, "build", "wheel"), name)
+        folder = Path(self.root, "build", "wheel")
+        bill = self._bill_of_materials()  # what is wrong there is said before a minute of compiling
+        library = self._build(folder, name)
 
+        path = folder / f"{self.metadata.core.name}.cdx.json"
+        path.write_text(bill, encoding="utf-8")
+        build_data["sbom_files"].append(str(path))
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
         if version == "editable":
@@ -55,6 +68,16 @@ class CMakeBuildHook(BuildHookInterface[Any]):
         else:
             inside = package.relative_to("src") / name
             build_data["force_include"][str(library)] = inside.as_posix()
+
+    def _bill_of_materials(self) -> str:
+        core = self.metadata.core
+        path = Path(self.root, THIRD_PARTY)
+        try:
+            components = third_party(path, core.license_files)
+        except ThirdPartyError as error:
+            self._abort(f"{error}\n  docs/wheels.md says what belongs into {THIRD_PARTY}.")
+        version, licence = self.metadata.version, core.license_expression
+        return bill_of_materials(core.name, version, licence, components)
 
     def _build(self, folder: Path, name: str) -> Path:
         cmake = _find_cmake()
@@ -106,6 +129,111 @@ class CMakeBuildHook(BuildHookInterface[Any]):
     def _abort(self, message: str) -> NoReturn:
         self.app.display_error(f"\nerror: {message}\n")
         sys.exit(1)
+
+
+class ThirdPartyError(Exception):
+    """What is wrong with an entry of third_party.toml, and what to do."""
+
+
+def third_party(path: Path, shipped: Collection[str]) -> list[dict[str, Any]]:
+    """
+    The entries of third_party.toml; none where there is no such file.
+
+    ``shipped`` are the licence files that the wheel will have. Raises ``ThirdPartyError``.
+    """
+    if not path.is_file():
+        return []
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ThirdPartyError(f"{THIRD_PARTY} is not TOML: {error}") from None
+    entries = document.pop("component", [])
+    if document or not isinstance(entries, list):
+        what = f"begins {next(iter(document))!r}" if document else "has one table 'component'"
+        raise ThirdPartyError(f"{THIRD_PARTY} {what}; it holds tables [[component]] alone.")
+    for number, entry in enumerate(entries, 1):
+        if wrong := _wrong_with(entry, shipped):
+            raise ThirdPartyError(f"Component {number} in {THIRD_PARTY}: {wrong}.")
+        if entry["name"] in [earlier["name"] for earlier in entries[: number - 1]]:
+            raise ThirdPartyError(f"{THIRD_PARTY} names {entry['name']!r} twice; keep one entry.")
+    return sorted(entries, key=lambda entry: str(entry["name"]))
+
+
+def _wrong_with(entry: Any, shipped: Collection[str]) -> str:
+    """What is wrong with one entry; empty when nothing is."""
+    if not isinstance(entry, dict):
+        return "it is no table"
+    fields = REQUIRED_FIELDS | OPTIONAL_FIELDS
+    if unknown := sorted(entry.keys() - fields.keys()):
+        return f"there is no field {unknown[0]!r}; those there are: {', '.join(fields)}"
+    for field, kind in fields.items():
+        value = entry.get(field)
+        if value is None and field in OPTIONAL_FIELDS:
+            continue
+        if value is None:
+            return f"it lacks the field {field!r}"
+        words = value if isinstance(value, list) else [value]
+        if type(value) is not kind or not words or not all(isinstance(w, str) and w for w in words):
+            wanted = "text in quotes" if kind is str else "a list of texts, one or more"
+            return f"{field!r} must be {wanted}, not {value!r}"
+    try:
+        canonicalize_license_expression(entry["license"])
+    except InvalidLicenseExpression as error:
+        return f"{error}. Write it as SPDX does, or LicenseRef-Name for a licence that SPDX lacks"
+    for name in entry["license-files"]:
+        if name not in shipped:
+            return (
+                f"its licence file {name!r} does not go into the wheel. Put it beside LICENSE by a "
+                "name that begins LICENSE, or let 'license-files' in pyproject.toml match it"
+            )
+    if named := [name for name in entry.get("libraries", []) if "/" in name]:
+        return f"'libraries' are names of files without folders, not {named[0]!r}"
+    if not entry.get("purl", "pkg:").startswith("pkg:"):
+        return f"a purl begins 'pkg:', unlike {entry['purl']!r}"
+    return ""
+
+
+def bill_of_materials(
+    name: str, version: str, licence: str, components: list[dict[str, Any]]
+) -> str:
+    """The SBOM, in CycloneDX's JSON: without time and random numbers, so equal builds agree."""
+    purl = f"pkg:pypi/{name}@{version.replace('+', '%2B')}"
+    document = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "library",
+                "bom-ref": purl,
+                "name": name,
+                "version": version,
+                **({"licenses": [{"expression": licence}]} if licence else {}),
+                "purl": purl,
+            }
+        },
+        "components": [_component(entry) for entry in components],
+        "dependencies": [{"ref": purl, "dependsOn": [entry["name"] for entry in components]}],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _component(entry: dict[str, Any]) -> dict[str, Any]:
+    properties = [
+        {"name": f"wheel:{kind}", "value": value}
+        for kind, field in (("license-file", "license-files"), ("library", "libraries"))
+        for value in entry.get(field, [])
+    ]
+    return {
+        "type": "library",
+        "bom-ref": entry["name"],
+        "name": entry["name"],
+        "version": entry["version"],
+        "licenses": [{"expression": canonicalize_license_expression(entry["license"])}],
+        **({"purl": entry["purl"]} if "purl" in entry else {}),
+        "properties": properties,
+    }
 
 
 def _oldest_macos(root: str) -> str:

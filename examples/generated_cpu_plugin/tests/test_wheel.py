@@ -42,7 +42,31 @@ def test_contents(distribution: metadata.Distribution) -> None:
     assert any(file.endswith("licenses/LICENSE") for file in files)
     assert "jax_plugins/__init__.py" not in files, "it would hide the plugins of others"
     outside = [file for file in files if not file.startswith((f"{folder}/", "../"))]
-    assert all(".dist-info/" in file for file in outside), outside
+    # Beside the metadata there is only what auditwheel grafts.
+    assert all(re.match(r"[^/]+\.(dist-info|libs)/", file) for file in outside), outside
+
+
+def test_list_of_contents(distribution: metadata.Distribution) -> None:
+    """The SBOM names all that is of others, and the texts of their licences are there."""
+    if is_editable(distribution):
+        pytest.skip("installed as editable")
+    files = {str(file): file for file in distribution.files or []}
+    (path,) = (name for name in files if name.endswith(f"/sboms/{config.DISTRIBUTION}.cdx.json"))
+    bill = json.loads(files[path].read_text("utf-8"))
+    plugin_itself = bill["metadata"]["component"]
+    assert plugin_itself["name"] == config.DISTRIBUTION
+    assert plugin_itself["version"] == plugin.__version__
+
+    said = [entry for component in bill["components"] for entry in component["properties"]]
+    texts = [entry["value"] for entry in said if entry["name"] == "wheel:license-file"]
+    missing = [text for text in texts if path.split("/")[0] + f"/licenses/{text}" not in files]
+    assert not missing, f"there are no texts of licences {missing}"
+    named = {entry["value"] for entry in said if entry["name"] == "wheel:library"}
+    libraries = {file.rpartition("/")[2] for file in files if re.search(r"\.(so|dylib)\b", file)}
+    # auditwheel gives what it grafts a hash: libfoo.so.1 becomes libfoo-0a1b2c3d.so.1.
+    bundled = {re.sub(r"-[0-9a-f]{8}(?=\.so)", "", file) for file in libraries}
+    unnamed = sorted(bundled - named - {config.LIBRARY_NAME})
+    assert not unnamed, f"csrc/vendor/third_party.toml does not name {unnamed}"
 
 
 def test_version(distribution: metadata.Distribution) -> None:

@@ -58,6 +58,9 @@ struct ExecutableInfo {
   std::string name;  // of the program: "jit_train_step"
   int num_replicas = 1;
   int num_partitions = 1;
+  // Whether Execute also takes the launch of one device alone: PyTorch/XLA starts each device of a
+  // program in a call of its own. So it is where no device waits for another.
+  bool runs_apart = false;
   std::vector<ParameterInfo> parameters;
   std::vector<OutputInfo> outputs;
   int64_t code_bytes = 0;      // size of the generated code, 0 when unknown
@@ -109,7 +112,8 @@ class Executable {
   // Constant for the life of the executable.
   virtual const ExecutableInfo& info() const = 0;
 
-  // Starts the program on all the devices of `launches` (those of this process) and returns without
+  // Starts the program on all the devices of `launches` (those of this process, or one of them if
+  // the program runs apart) and returns without
   // waiting for inputs. The results come in the order of the launches. A failure that is known at
   // once (out of memory, a wrong device) is the Result's and starts nothing; a later one is
   // `done`'s. After RESOURCE_EXHAUSTED the plugin layer waits for earlier work of the client and

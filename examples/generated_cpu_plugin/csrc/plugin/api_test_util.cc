@@ -102,8 +102,11 @@ PJRT_Buffer* TestClient::PutData(const void* data, PJRT_Buffer_Type type,
   args.num_dims = dims.size();
   args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
   args.device = devices[device];
-  error = Text(Api().PJRT_Client_BufferFromHostBuffer(&args));
-  if (!error.empty()) return nullptr;
+  std::string failure = Text(Api().PJRT_Client_BufferFromHostBuffer(&args));
+  const bool ok = failure.empty();
+  // Threads share a client as long as all goes well: what does not change is not written.
+  if (failure != error) error = std::move(failure);
+  if (!ok) return nullptr;
   DestroyEvent(args.done_with_host_buffer);
   return args.buffer;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "plugin/error.h"
@@ -32,8 +33,15 @@ void DropEventReference(void* event) {
   if (Counted(event)->references.fetch_sub(1) == 1) delete Counted(event);
 }
 
-void AfterEvent(void* event, PJRT_DeviceEvent_AndThen callback, void* user_arg) {
-  Counted(event)->completion.OnReady([=](const Status&) { callback(user_arg); });
+// Has no way to fail: where there is no memory to wait with, the caller waits.
+void AfterEvent(void* event, PJRT_DeviceEvent_AndThen callback, void* user_arg) noexcept {
+  const backend::Completion& completion = Counted(event)->completion;
+  try {
+    completion.OnReady([=](const Status&) { callback(user_arg); });
+  } catch (const std::bad_alloc&) {
+    (void)completion.Await();
+    callback(user_arg);
+  }
 }
 
 int ErrorOfEvent(void* event, PJRT_Error_Code* code, const char** message, size_t* message_size) {
@@ -87,10 +95,20 @@ Status StatusOf(const PJRT_DeviceEvent& event) {
 struct ForeignEvent {
   PJRT_DeviceEvent event;
   backend::Promise promise;
+  // Made while the caller can still be told that it cannot be.
+  const Status out_of_memory = Status(Code::kResourceExhausted, "out of host memory");
 
-  static void Ready(void* self) {
+  Status Outcome() const noexcept {
+    try {
+      return StatusOf(event);
+    } catch (const std::bad_alloc&) {
+      return out_of_memory;
+    }
+  }
+
+  static void Ready(void* self) noexcept {
     const std::unique_ptr<ForeignEvent> waited(static_cast<ForeignEvent*>(self));
-    waited->promise.Set(StatusOf(waited->event));
+    waited->promise.Set(waited->Outcome());
     waited->event.vtable->dec_ref(waited->event.device_event);
   }
 };

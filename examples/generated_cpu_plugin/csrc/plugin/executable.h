@@ -82,7 +82,8 @@ struct LoadedExecutable : Handle<Tag::kLoadedExecutable> {
   static Result<std::unique_ptr<LoadedExecutable>> Load(
       std::shared_ptr<const CompiledProgram> program, const char* function);
 
-  // The seat for one run of a portable executable.
+  // The seat for one run on one device: any of the client's for a program of one device, else one
+  // of those that it was compiled for.
   Result<Seat> SeatOn(Device* device, const char* function) const;
 
   std::shared_ptr<const CompiledProgram> program;

@@ -203,10 +203,10 @@ Status CheckArgs(const PJRT_LoadedExecutable_Execute_Args& args, const LoadedExe
                            " was compiled to be portable; say where it runs with execute_device");
   }
   const int wanted = program.options.num_replicas * program.options.num_partitions;
-  if (args.execute_device != nullptr && wanted != 1) {
+  if (args.execute_device != nullptr && wanted != 1 && !program.info().runs_apart) {
     return InvalidArgument(std::string(kFunction) + ": execute_device is given, but " + name +
                            " was compiled for " + std::to_string(wanted) +
-                           " devices; leave it null");
+                           " devices, which wait for each other; leave it null");
   }
   const size_t devices = args.execute_device != nullptr ? 1 : loaded.seats.size();
   if (args.num_devices != devices) {

@@ -99,6 +99,29 @@ TEST(Execute, SeveralDevices) {
   DestroyLoaded(psum);
 }
 
+// PyTorch/XLA compiles for all devices and starts them one by one.
+TEST(Execute, OneOfSeveralDevices) {
+  Fake::Reset();
+  TestClient client;
+  PJRT_LoadedExecutable* inc = client.Compile("inc", 2);
+  for (int d : {1, 0}) {
+    PJRT_Buffer* x = client.Put<float>({1, 2, 3, float(d)}, {4}, d);
+    Execution run = Execute(inc, {{x}}, 1, {0}, client.device(d));
+    EXPECT_EQ(run.error, "");
+    EXPECT_EQ(Get<float>(run.outputs[0][0]), (Floats{2, 3, 4, float(d) + 1}));
+    EXPECT_CONTAINS(Execute(inc, {{x}}, 1, {}, client.device(2)).error,
+                    "execute_device is device 2, for which inc was not compiled");
+    Destroy(run);
+    DestroyBuffer(x);
+  }
+  DestroyLoaded(inc);
+  PJRT_LoadedExecutable* psum = client.Compile("psum", 2);
+  PJRT_Buffer* x = client.Put<float>({1, 2}, {2});
+  EXPECT_CONTAINS(Execute(psum, {{x}}, 1, {}, client.device(0)).error, "wait for each other");
+  DestroyBuffer(x);
+  DestroyLoaded(psum);
+}
+
 TEST(Execute, RefusesWrongArguments) {
   Fake::Reset();
   TestClient client;

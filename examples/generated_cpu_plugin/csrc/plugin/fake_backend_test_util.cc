@@ -185,6 +185,7 @@ class FakeExecutable final : public backend::Executable,
     info_.name = kind_;
     info_.num_replicas = replicas;
     info_.num_partitions = partitions;
+    info_.runs_apart = kind_ != "psum";
     const Shape shape = {backend::DType::kF32, DimsOf(kind_),
                          kind_ == "columns" ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{}};
     info_.parameters.resize(kind_ == "add" ? 2 : kind_ == "ones" ? 0 : 1);

@@ -1,5 +1,6 @@
 // From a program to something that runs: compile, load, serialize and deserialize.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -236,7 +237,14 @@ Result<Seat> LoadedExecutable::SeatOn(Device* device, const char* function) cons
     return InvalidArgument(std::string(function) +
                            ": execute_device is not one of this client's addressable devices");
   }
-  return MakeSeat(*program, device, 0, 0);
+  if (program->options.num_replicas * program->options.num_partitions == 1) {
+    return MakeSeat(*program, device, 0, 0);
+  }
+  const auto seat = std::ranges::find(seats, device, &Seat::device);
+  if (seat != seats.end()) return *seat;
+  return InvalidArgument(std::string(function) + ": execute_device is device " +
+                         std::to_string(device->impl->info().id) + ", for which " +
+                         program->info().name + " was not compiled");
 }
 
 PJRT_Error* Layer::Client_Compile(PJRT_Client_Compile_Args* args) {

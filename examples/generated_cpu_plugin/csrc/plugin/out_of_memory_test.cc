@@ -303,5 +303,84 @@ TEST(OutOfMemory, PiecesAndLiterals) {
 }
 #endif
 
+#if PJRT_SCAFFOLD_HAS_PJRT_RawBuffer_FunctionTable_schedule_copy_to
+PJRT_RawBuffer* AliasOf(PJRT_Buffer* buffer) {
+  auto args = Make<PJRT_RawBuffer_CreateRawAliasOfBuffer_Args>();
+  args.buffer = buffer;
+  const auto* raw = FindExtension<PJRT_RawBuffer_Extension>(PJRT_Extension_Type_RawBuffer);
+  EXPECT_EQ(Text(raw->PJRT_RawBuffer_CreateRawAliasOfBuffer(&args)), "");
+  return args.raw_buffer;
+}
+
+// An event of the framework's, with a message that takes memory to keep.
+struct FrameworkEvent {
+  static constexpr char kFailure[] = "a message that does not fit into the text object itself";
+  const PJRT_DeviceEvent_FunctionTable table = [] {
+    PJRT_DeviceEvent_FunctionTable table = {};
+    table.struct_size = sizeof(table);
+    table.inc_ref = [](void*) {};
+    table.dec_ref = [](void*) {};
+    table.and_then = [](void* self, PJRT_DeviceEvent_AndThen callback, void* user_arg) {
+      static_cast<FrameworkEvent*>(self)->callback = callback;
+      static_cast<FrameworkEvent*>(self)->user_arg = user_arg;
+    };
+    table.get_error_if_present = [](void*, PJRT_Error_Code* code, const char** message,
+                                    size_t* size) {
+      *code = PJRT_Error_Code_ABORTED;
+      *message = kFailure;
+      *size = sizeof(kFailure) - 1;
+      return 1;
+    };
+    return table;
+  }();
+  PJRT_DeviceEvent_AndThen callback = nullptr;
+  void* user_arg = nullptr;
+};
+
+// The functions of device events return no error: what they are asked for is done all the same.
+TEST(OutOfMemory, EventsOfRawBuffers) {
+  Fake::Reset();
+  {
+    TestClient client;
+    PJRT_Buffer* buffer = client.Put<float>(kData, {2, 3});
+    PJRT_RawBuffer* raw = AliasOf(buffer);
+    AtEveryAllocation([&](int n, bool* failed) {
+      FrameworkEvent before;
+      PJRT_DeviceEvent list[] = {{&before.table, &before}};
+      PJRT_DeviceEventVector dependencies = {list, 1, 1, nullptr};
+      PJRT_DeviceEvent done = {};
+      const float write = 7;
+      EXPECT_EQ(Text(raw->vtable->copy_raw_host_to_device_and_return_event(raw, &write, 0, 4,
+                                                                           &dependencies, &done)),
+                "");
+      std::atomic<bool> called{false};
+      bool failed_there = false;
+      // Who asks may have to wait, so another thread makes the event ready.
+      std::thread framework([&before, &failed_there, n] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        test::FailingNew failing(n);
+        before.callback(before.user_arg);
+        failed_there = failing.Stop();
+      });
+      test::FailingNew failing(n);
+      done.vtable->and_then(
+          done.device_event, [](void* flag) { static_cast<std::atomic<bool>*>(flag)->store(true); },
+          &called);
+      *failed = failing.Stop();
+      framework.join();
+      *failed = *failed || failed_there;
+      EXPECT_TRUE(called.load());
+      PJRT_Error_Code code = {};
+      const char* message = nullptr;
+      size_t size = 0;
+      EXPECT_EQ(done.vtable->get_error_if_present(done.device_event, &code, &message, &size), 1);
+      done.vtable->dec_ref(done.device_event);
+    });
+    raw->vtable->dec_ref(raw);
+    DestroyBuffer(buffer);
+  }
+}
+#endif
+
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::plugin

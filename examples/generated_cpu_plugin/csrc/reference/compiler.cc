@@ -63,6 +63,7 @@ Result<backend::ExecutableInfo> InfoOf(const program::Module& module, const Plan
     PJRT_PLUGIN_RETURN_IF_ERROR(shape_of(main.result_attributes, k, results[k]->type, output));
     info.outputs.push_back(std::move(output));
   }
+  info.runs_apart = !plan.has_collectives;
   info.temp_bytes = int64_t(plan.temp_bytes);
   info.code_bytes = int64_t(plan.constants.size() + plan.buffers.size() * sizeof(Buffer));
   info.costs = {{"flops", float(plan.flops)}, {"bytes accessed", float(plan.bytes_accessed)}};

@@ -125,6 +125,25 @@ Builder AllReduce(std::vector<program::Attribute> groups) {
   return b;
 }
 
+TEST(Executable, RunsApartWhereNoDeviceWaitsForAnother) {
+  Harness run;
+  Builder alone = Doubling(false);
+  auto executable = *run.Compile(alone.module(), {.num_replicas = 4, .num_partitions = 1});
+  EXPECT_TRUE(executable->info().runs_apart);
+  auto results = run.Launch(*executable, {{Argument{run.Put(Bytes<float>({1, 2, 3})), false}}});
+  ASSERT_TRUE(results.ok());
+  EXPECT_TRUE((*results)[0].done.Await().ok());
+  EXPECT_EQ(Read(*(*results)[0].outputs[0]), (Floats{2, 4, 6}));
+
+  Builder together = AllReduce({});
+  executable = *run.Compile(together.module(), {.num_replicas = 4, .num_partitions = 1});
+  EXPECT_FALSE(executable->info().runs_apart);
+  EXPECT_CONTAINS(run.Launch(*executable, {{Argument{run.Put(Bytes<float>({1, 2})), false}}})
+                      .status()
+                      .message(),
+                  "runs on 4 devices, but was launched on 1");
+}
+
 std::vector<Floats> RunOnFour(Harness& run, PlanExecutable& executable) {
   std::vector<std::vector<Argument>> arguments;
   for (size_t i = 0; i < 4; ++i)
