@@ -54,11 +54,12 @@ class CMakeBuildHook(BuildHookInterface[Any]):
             os.environ.setdefault("MACOSX_DEPLOYMENT_TARGET", _oldest_macos(self.root))
         platform = self.build_config.builder.get_best_matching_tag().split("-")[2]
         package, name = Path(self.config["package"]), self.config["library"]
-        folder = Path(self.root, "build", "wheel")
-        bill = self._bill_of_materials()  # what is wrong there is said before a minute of compiling
-        library = self._build(folder, name)
+        sources = _sources(self.root)
+        # What is wrong there is said before a minute of compiling.
+        bill = self._bill_of_materials(sources)
+        library = self._build(sources, name)
 
-        path = folder / f"{self.metadata.core.name}.cdx.json"
+        path = sources / "build" / "wheel" / f"{self.metadata.core.name}.cdx.json"
         path.write_text(bill, encoding="utf-8")
         build_data["sbom_files"].append(str(path))
         build_data["pure_python"] = False
@@ -69,9 +70,9 @@ class CMakeBuildHook(BuildHookInterface[Any]):
             inside = package.relative_to("src") / name
             build_data["force_include"][str(library)] = inside.as_posix()
 
-    def _bill_of_materials(self) -> str:
+    def _bill_of_materials(self, sources: Path) -> str:
         core = self.metadata.core
-        path = Path(self.root, THIRD_PARTY)
+        path = sources / THIRD_PARTY
         try:
             components = third_party(path, core.license_files)
         except ThirdPartyError as error:
@@ -79,7 +80,8 @@ class CMakeBuildHook(BuildHookInterface[Any]):
         version, licence = self.metadata.version, core.license_expression
         return bill_of_materials(core.name, version, licence, components)
 
-    def _build(self, folder: Path, name: str) -> Path:
+    def _build(self, sources: Path, name: str) -> Path:
+        folder = sources / "build" / "wheel"
         cmake = _find_cmake()
         if cmake is None:
             self._abort("There is no CMake 3.22 or newer on the PATH: pip install cmake ninja")
@@ -90,7 +92,7 @@ class CMakeBuildHook(BuildHookInterface[Any]):
             self._abort(f"{what}. Install one and build again:\n{HOW_TO_GET_A_COMPILER}")
 
         generator = _generator()
-        if reason := _stale(folder, self.root, generator, compiler):
+        if reason := _stale(folder, sources, generator, compiler):
             self.app.display_info(f"{folder} cannot be reused, {reason}; building anew")
             shutil.rmtree(folder)
         stage = folder / "stage"
@@ -99,7 +101,7 @@ class CMakeBuildHook(BuildHookInterface[Any]):
         self.app.display_waiting(f"Configuring {name} in {folder}")
         self._run(
             [
-                *(cmake, "-S", self.root, "-B", str(folder), *generator),
+                *(cmake, "-S", str(sources), "-B", str(folder), *generator),
                 *("-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={compiler}"),
                 "-DPJRT_PLUGIN_BUILD_TESTS=OFF",
                 *shlex.split(os.environ.get("CMAKE_ARGS", "")),
@@ -183,8 +185,9 @@ def _wrong_with(entry: Any, shipped: Collection[str]) -> str:
     for name in entry["license-files"]:
         if name not in shipped:
             return (
-                f"its licence file {name!r} does not go into the wheel. Put it beside LICENSE by a "
-                "name that begins LICENSE, or let 'license-files' in pyproject.toml match it"
+                f"its licence file {name!r} does not go into the wheel. Put it beside "
+                "hatch_build.py by a name that begins LICENSE, or let 'license-files' in "
+                "pyproject.toml match it"
             )
     if named := [name for name in entry.get("libraries", []) if "/" in name]:
         return f"'libraries' are names of files without folders, not {named[0]!r}"
@@ -236,6 +239,12 @@ def _component(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _sources(root: str) -> Path:
+    """The folder of CMakeLists.txt: the project, or the checkout that the project is part of."""
+    project = Path(root)
+    return project if (project / "CMakeLists.txt").is_file() else project.parent
+
+
 def _oldest_macos(root: str) -> str:
     """The oldest macOS to build for: what cibuildwheel's settings in pyproject.toml say."""
     with Path(root, "pyproject.toml").open("rb") as file:
@@ -271,13 +280,13 @@ def _generator() -> list[str]:
     return ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
 
 
-def _stale(folder: Path, root: str, generator: list[str], compiler: str) -> str:
+def _stale(folder: Path, sources: Path, generator: list[str], compiler: str) -> str:
     """Why CMake would refuse or misuse an earlier build folder; empty when it would not."""
     cache = folder / "CMakeCache.txt"
     if not cache.is_file():
         return "it was left unfinished" if folder.exists() else ""
     entries = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text("utf-8", "replace"), re.M))
-    if Path(entries.get("CMAKE_HOME_DIRECTORY", "")).resolve() != Path(root).resolve():
+    if Path(entries.get("CMAKE_HOME_DIRECTORY", "")).resolve() != sources.resolve():
         return "the checkout has moved"
     if entries.get("CMAKE_GENERATOR") != generator[1]:
         return f"it was made for {entries.get('CMAKE_GENERATOR')}"

@@ -84,11 +84,12 @@ class Expected:
 
     Attributes:
         package: the folder of its package, for example "jax_plugins/mychip".
-        library: the name of the plugin library in it.
+        library: the name of the plugin library in it; "": there is none, the wheel is pure Python.
         modules: all other files of the package.
-        requirement: the range of jax in its metadata, for example "jax>=0.10.2,<0.13".
+        requirement: the range of jax in its metadata, for example "jax>=0.10.2,<0.13"; "": none.
         entry_point: the module that the entry point names; "": there is none.
         build_paths: folders of the machine that built it.
+        core: what it requires beside jax, for example "mychip-pjrt-core==0.1.0"; "": nothing.
         licences: the files with their texts.
         components: names of the software of others in it.
         libraries: files of theirs that are bundled, named as before the repair.
@@ -100,6 +101,7 @@ class Expected:
     requirement: str
     entry_point: str = ""
     build_paths: tuple[str, ...] = ()
+    core: str = ""
     licences: frozenset[str] = frozenset({"LICENSE"})
     components: frozenset[str] = frozenset()
     libraries: frozenset[str] = frozenset()
@@ -152,23 +154,32 @@ def check(wheel: Wheel, expected: Expected) -> list[str]:
 
 
 def check_tag(wheel: Wheel, expected: Expected) -> Iterator[str]:
-    """One wheel serves every Python, and only its platform."""
-    if not re.search(r"-py3-none-((manylinux|macosx|win)[a-z0-9_]+\.?)+\.whl$", wheel.name):
+    """One wheel serves every Python, and only its platform; a pure one serves all."""
+    pure = not expected.library
+    if pure and not wheel.name.endswith("-py3-none-any.whl"):
+        yield f"{wheel.name} is not of the tag py3-none-any"
+    if not pure and not re.search(
+        r"-py3-none-((manylinux|macosx|win)[a-z0-9_]+\.?)+\.whl$", wheel.name
+    ):
         yield f"{wheel.name} is not of a tag py3-none-<platform> that can be uploaded"
     headers = wheel.text("WHEEL")
     tags = wheel.name.removesuffix(".whl").split("-")[-1].split(".")
     if sorted(headers.get_all("Tag", [])) != sorted(f"py3-none-{tag}" for tag in tags):
         yield f"the tags in WHEEL, {headers.get_all('Tag')}, are not those of {wheel.name}"
-    if headers.get_all("Root-Is-Purelib") != ["false"]:
-        yield "WHEEL does not say once that the wheel is of one platform (Root-Is-Purelib: false)"
+    said = "Root-Is-Purelib: " + ("true" if pure else "false")
+    if headers.get_all("Root-Is-Purelib") != [said.split()[1]]:
+        what = "pure Python" if pure else "of one platform"
+        yield f"WHEEL does not say once that the wheel is {what} ({said})"
 
 
 def check_contents(wheel: Wheel, expected: Expected) -> Iterator[str]:
     """The package, the library, the metadata, and nothing else."""
-    wanted = {f"{expected.package}/{name}" for name in (*expected.modules, expected.library)}
+    names = filter(None, (*expected.modules, expected.library))
+    wanted = {f"{expected.package}/{name}" for name in names}
     wanted |= {f"{wheel.info}/{name}" for name in ("METADATA", "RECORD", "WHEEL")}
     wanted |= {f"{wheel.info}/licenses/{name}" for name in expected.licences}
-    wanted.add(wheel.sbom)
+    if expected.library:
+        wanted.add(wheel.sbom)
     if expected.entry_point:
         wanted.add(f"{wheel.info}/entry_points.txt")
     grafted = {
@@ -213,9 +224,10 @@ def library_findings(library: Library, grafted: Collection[str] = ()) -> Iterato
 def check_metadata(wheel: Wheel, expected: Expected) -> Iterator[str]:
     """What an index and pip read."""
     metadata = wheel.text("METADATA")
-    required = [line for line in metadata.get_all("Requires-Dist", []) if line.startswith("jax")]
-    if [_specifiers(line) for line in required] != [_specifiers(expected.requirement)]:
-        yield f"it requires {required}, not {expected.requirement}"
+    required = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
+    wanted = [line for line in (expected.requirement, expected.core) if line]
+    if {_split(line) for line in required} != {_split(line) for line in wanted}:
+        yield f"it requires {required}, not {' and '.join(wanted) or 'nothing'}"
     if metadata.get_all("License-File") != sorted(expected.licences):
         files = metadata.get_all("License-File")
         yield f"its licence files are {files}, not {', '.join(sorted(expected.licences))}"
@@ -301,6 +313,8 @@ def differences(one: Wheel, other: Wheel, but: Collection[str] = ()) -> list[str
     return [n for n in names if n not in but and one.contents.get(n) != other.contents.get(n)]
 
 
-def _specifiers(requirement: str) -> frozenset[str]:
-    """The bounds of a requirement, in whatever order."""
-    return frozenset(requirement.replace(" ", "").removeprefix("jax").split(","))
+def _split(requirement: str) -> tuple[str, frozenset[str]]:
+    """The name and the bounds of a requirement, these in whatever order."""
+    found = re.match(r"[\w.-]*", requirement := requirement.replace(" ", ""))
+    name = found[0] if found else ""
+    return name, frozenset(requirement.removeprefix(name).split(","))

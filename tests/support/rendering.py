@@ -121,6 +121,10 @@ OTHER_NAMES: Answers = {
 """Names that share nothing with the defaults, with every kind of character that is allowed."""
 
 
+SHAPING = ("flavour", "backend", "discovery", "layout", "ci", "license")
+"""Questions whose every two values meet in some rendering, beside the API versions."""
+
+
 def choices(question: str) -> list[Any]:
     """The values of a question with choices written in copier.yml; else an empty list."""
     listed = QUESTIONS[question].get("choices")
@@ -152,7 +156,7 @@ def all_pairs(versions: Sequence[str]) -> list[Answers]:
     Greedy: each row covers as many pairs that are still open as any. Names differ from the
     defaults in every row, so that a name written into the template shows.
     """
-    axes = {name: choices(name) for name in ("flavour", "backend", "discovery", "ci", "license")}
+    axes = {name: choices(name) for name in SHAPING}
     axes["pjrt_api_version"] = list(versions)
     rows = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     pairs = {id(row): frozenset(combinations(row.items(), 2)) for row in rows}

@@ -43,9 +43,9 @@ for name in names:
 """
 
 
-def make_tree(render: Renderer, dest: Path, discovery: str = "both") -> Path:
+def make_tree(render: Renderer, dest: Path, discovery: str = "both", **answers: str) -> Path:
     """A rendering with the stand-in for its C++."""
-    shutil.copytree(render({"discovery": discovery}), dest)
+    shutil.copytree(render({"discovery": discovery, **answers}), dest)
     shutil.rmtree(dest / "csrc")
     (dest / "csrc").mkdir()
     (dest / "csrc" / "CMakeLists.txt").write_text(STAND_IN_CMAKE)
@@ -77,11 +77,11 @@ def built(tree: Path, kind: str) -> Path:
     return made
 
 
-def discovered(wheel: Path, venv: Path) -> list[str]:
-    """What discovery finds where only this wheel is installed."""
+def discovered(venv: Path, *wheels: Path) -> list[str]:
+    """What discovery finds where only these wheels are installed."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     python = venv / "bin" / "python"
-    install = ["install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    install = ["install", "--quiet", "--no-deps", "--no-index", *map(str, wheels)]
     subprocess.run([sys.executable, "-m", "pip", "--python", python, *install], check=True)
     done = subprocess.run(
         [python, "-c", DISCOVER], cwd=venv, capture_output=True, text=True, check=False
@@ -97,7 +97,7 @@ def test_found_once_by_every_route(
 ) -> None:
     tree = make_tree(render, tmp_path / "tree", discovery)
     module = "mychip" if discovery == "entry_point" else "jax_plugins.mychip"
-    found = discovered(built(tree, kind), tmp_path / "venv")
+    found = discovered(tmp_path / "venv", built(tree, kind))
     assert found == [f"{module} True initialize"]
 
 

@@ -22,6 +22,7 @@ SOME: list[Answers] = [
     {},
     {"backend": "stub", "wheel_platforms": "[macos_arm64]", "discovery": "entry_point"},
     {"backend": "own", "wheel_platforms": "[linux_x86_64]", "plugin_name": "acme_x1"},
+    {"layout": "split", "wheel_platforms": "[linux_x86_64, linux_aarch64]"},
 ]
 # Commands that prepare a machine; all else is a target of the Makefile.
 MACHINE = re.compile(r"sudo apt-get (update|install .*)")
@@ -168,11 +169,15 @@ def dist(tmp_path: Path) -> Path:
     folder.mkdir()
     for platform in PLATFORMS:
         write_wheel(folder / f"{NAME}-{VERSION}-py3-none-{platform}.whl", VERSION)
-    (folder / "PKG-INFO").write_text(f"Name: mychip-pjrt\nVersion: {VERSION}\n", encoding="utf-8")
-    with tarfile.open(folder / f"{NAME}-{VERSION}.tar.gz", "w:gz") as sdist:
-        sdist.add(folder / "PKG-INFO", f"{NAME}-{VERSION}/PKG-INFO")
-    (folder / "PKG-INFO").unlink()
+    write_sdist(folder, NAME)
     return folder
+
+
+def write_sdist(folder: Path, name: str) -> None:
+    (folder / "PKG-INFO").write_text(f"Version: {VERSION}\n", encoding="utf-8")
+    with tarfile.open(folder / f"{name}-{VERSION}.tar.gz", "w:gz") as sdist:
+        sdist.add(folder / "PKG-INFO", f"{name}-{VERSION}/PKG-INFO")
+    (folder / "PKG-INFO").unlink()
 
 
 def write_wheel(path: Path, version: str) -> None:
@@ -186,6 +191,24 @@ def test_a_good_release(repository: Path, dist: Path) -> None:
         0,
         "0.1.0 can be released: v0.1.0\n",
     )
+
+
+def test_a_release_of_two_packages(render: Renderer, dist: Path) -> None:
+    """With `layout: split`: the wheels for platforms are the core's, beside one for all."""
+    tree = render({"layout": "split"})
+    status, said = check(tree, "--dist", dist)
+    assert status == 1
+    assert said.count("not a file of this release") == len(PLATFORMS)
+    pure, core = f"{NAME}-{VERSION}-py3-none-any.whl", f"{NAME}_core-{VERSION}"
+    for lacking in (pure, f"{core}.tar.gz", "the wheel for manylinux_aarch64"):
+        assert f"lacks {lacking}" in said
+    for wheel in dist.glob("*.whl"):
+        wheel.rename(dist / wheel.name.replace(NAME, f"{NAME}_core"))
+    write_wheel(dist / pure, VERSION)
+    write_sdist(dist, f"{NAME}_core")
+    assert check(tree, "--dist", dist) == (0, "0.1.0 can be released\n")
+    write_wheel(dist / f"{core}-py3-none-any.whl", VERSION)
+    assert check(tree, "--dist", dist)[0] == 1
 
 
 @pytest.mark.parametrize("tag", ["v0.1.1", "0.1.0", "v0.1.0rc1", "v0.1"])

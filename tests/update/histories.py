@@ -22,7 +22,7 @@ CHANGED = {
     "template/CMakeLists.txt.jinja": "#",
     "template/pyproject.toml.jinja": "#",
     "template/.github/workflows/ci.yml.jinja": "#",
-    "template/Makefile": "#",
+    "template/Makefile.jinja": "#",
     "template/csrc/vendor/overrides.cc": "//",
     "template/tests/vendor/test_sample.py": "#",
 }

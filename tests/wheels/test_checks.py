@@ -172,6 +172,28 @@ def test_what_does_not_belong(name: str) -> None:
     assert findings(wheel)[0] == f"{name} does not belong here"
 
 
+def test_pure_python() -> None:
+    """The front of two packages: no library, of no platform, and it requires the other one."""
+    expected = dataclasses.replace(EXPECTED, library="", core="mychip-pjrt-core==0.1.0")
+    contents = {
+        **{n: data for n, data in GOOD.contents.items() if n != SBOM and not n.endswith(".so")},
+        WHEEL: b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        METADATA: GOOD.contents[METADATA].replace(
+            b"Requires-Dist: jax", b"Requires-Dist: mychip-pjrt-core==0.1.0\nRequires-Dist: jax"
+        ),
+    }
+    pure = Wheel("mychip_pjrt-0.1.0-py3-none-any.whl", 20_000, contents)
+    assert check(pure, expected) == []
+    with_sbom = dataclasses.replace(pure, contents={**contents, SBOM: GOOD.contents[SBOM]})
+    assert check(with_sbom, expected) == [f"{SBOM} does not belong here"]
+    assert any("not of the tag py3-none-any" in finding for finding in check(GOOD, expected))
+    unpinned = {**contents, METADATA: GOOD.contents[METADATA]}
+    (said,) = check(dataclasses.replace(pure, contents=unpinned), expected)
+    assert "mychip-pjrt-core==0.1.0" in said
+    (said,) = check(pure, dataclasses.replace(expected, core=""))
+    assert "it requires" in said
+
+
 def test_good_library() -> None:
     needed = ("libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "ld-linux-aarch64.so.1")
     assert not list(library_findings(Library(("GetPjrtApi",), needed, ("$ORIGIN",))))

@@ -16,9 +16,10 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from dataclasses import dataclass
 from email.parser import Parser
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 # The canonical form of PEP 440, without epochs and local parts, which no release of ours needs.
@@ -97,36 +98,76 @@ def check_changelog(root: Path, version: str) -> list[str]:
     return []
 
 
+@dataclass(frozen=True)
+class Project:
+    """
+    What is uploaded under one name: a source distribution and wheels.
+
+    ``stem`` is how all of the files begin: name and version. ``platforms`` are those of its wheels,
+    manylinux_x86_64 and its like; without any there is one wheel, of Python files alone.
+    """
+
+    stem: str
+    platforms: tuple[str, ...]
+
+    @property
+    def files(self) -> tuple[str, str]:
+        """Patterns of the names of its files."""
+        wheel = f"{self.stem}-py3-none-{'*' if self.platforms else 'any'}.whl"
+        return f"{self.stem}.tar.gz", wheel
+
+    def has(self, file: str) -> bool:
+        """Whether this is one of its files."""
+        if self.platforms and file.endswith("-any.whl"):
+            return False
+        return any(fnmatchcase(file, pattern) for pattern in self.files)
+
+    def lacks(self, files: list[str]) -> list[str]:
+        """Return what is not among these files."""
+        wanted = self.files[: 1 if self.platforms else 2]
+        lacking = [f"{file}; make sdist" for file in wanted if file not in files]
+        wheels = [file.removesuffix(".whl") for file in files if self.has(file)]
+        for platform in self.platforms:
+            kind, _, machine = platform.partition("_")
+            if not any(kind in wheel and wheel.endswith(machine) for wheel in wheels):
+                lacking.append(f"the wheel for {platform}; its job has failed or not run")
+        return lacking
+
+
+def read_projects(root: Path, version: str) -> list[Project]:
+    """Return the projects of the repository: one, or two where ``core/`` is that of the library."""
+    found = []
+    for path in (root / "pyproject.toml", root / "core/pyproject.toml"):
+        if path.is_file():
+            settings = tomllib.loads(path.read_text(encoding="utf-8"))
+            name = re.sub(r"[-_.]+", "_", settings["project"]["name"]).lower()
+            build = settings["tool"].get("cibuildwheel", {}).get("build", [])
+            platforms = sorted({identifier.partition("-")[2] for identifier in build})
+            found.append(Project(f"{name}-{version}", tuple(platforms)))
+    return found
+
+
 def check_dist(dist: Path, root: Path, version: str) -> list[str]:
     """Return what is wrong with the files that would be uploaded."""
-    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    name = re.sub(r"[-_.]+", "_", settings["project"]["name"]).lower()
-    sdist = f"{name}-{version}.tar.gz"
-    wheel = re.compile(rf"{re.escape(f'{name}-{version}')}-py3-none-(?P<platform>[\w.]+)\.whl")
-    files = sorted(dist.iterdir()) if dist.is_dir() else []
-    wrong, platforms = [], []
+    projects = read_projects(root, version)
+    files = [path.name for path in sorted(dist.iterdir())] if dist.is_dir() else []
+    wrong: list[str] = []
     for file in files:
-        match = wheel.fullmatch(file.name)
-        if file.name != sdist and not match:
+        if not any(project.has(file) for project in projects):
+            good = " and ".join(pattern for project in projects for pattern in project.files)
             wrong.append(
-                f"{file}: not a file of this release; {sdist} and"
-                f" {name}-{version}-py3-none-*.whl are. Empty the folder and build again"
+                f"{dist / file}: not a file of this release; {good} are."
+                " Empty the folder and build again"
             )
             continue
-        if match:
-            platforms.append(match["platform"])
-            if match["platform"].startswith("linux_"):
-                wrong.append(
-                    f"{file}: made for one machine's glibc, and no index takes it; cibuildwheel"
-                    " makes the wheels that can be uploaded (make wheels)"
-                )
-        wrong += _check_metadata(file, version)
-    if sdist not in {file.name for file in files}:
-        wrong.append(f"{dist} lacks {sdist}; make sdist")
-    for wanted in _wanted_platforms(settings):
-        kind, _, machine = wanted.partition("_")
-        if not any(kind in built and built.endswith(machine) for built in platforms):
-            wrong.append(f"{dist} lacks the wheel for {wanted}; its job has failed or not run")
+        if "-none-linux_" in file:
+            wrong.append(
+                f"{dist / file}: made for one machine's glibc, and no index takes it; cibuildwheel"
+                " makes the wheels that can be uploaded (make wheels)"
+            )
+        wrong += _check_metadata(dist / file, version)
+    for project in projects:
+        wrong += [f"{dist} lacks {what}" for what in project.lacks(files)]
     return wrong
 
 
@@ -147,12 +188,6 @@ def _check_metadata(file: Path, version: str) -> list[str]:
     if found != version:
         return [f"{file}: its metadata says version {found}, not {version}; build it again"]
     return []
-
-
-def _wanted_platforms(settings: dict[str, Any]) -> list[str]:
-    """Return manylinux_x86_64 and its like: those for which cibuildwheel is told to build."""
-    build = settings["tool"]["cibuildwheel"]["build"]
-    return sorted({identifier.partition("-")[2] for identifier in build})
 
 
 if __name__ == "__main__":
