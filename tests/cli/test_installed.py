@@ -79,7 +79,7 @@ def test_says_how_the_result_becomes_updatable_and_it_does(
     copy_template(template)
     commit_all(template)
     git(template, "tag", RELEASE)
-    with (template / "template/Makefile").open("a", encoding="utf-8") as makefile:
+    with (template / "template/Makefile.jinja").open("a", encoding="utf-8") as makefile:
         makefile.write("# A newer release.\n")
     git(template, "commit", "--quiet", "--all", "--message=A newer release")
     git(template, "tag", f"{RELEASE}.post1")
