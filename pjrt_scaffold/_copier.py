@@ -126,7 +126,7 @@ def _plain_text_as_it_is() -> Iterator[None]:
 def _answers_file_found_once() -> Iterator[None]:
     """Keep the path of the answers file, which copier renders anew for each part of each path.
 
-    A tenth of the time of a rendering. `Worker` is internal to copier: without it, as without the
+    Some percent of a rendering. `Worker` is internal to copier: without it, as without the
     property, copier works as ever.
     """
     from copier import _main
