@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from pjrt_scaffold import _git, _source
+from pjrt_scaffold import _git, _shortcuts, _source
 from pjrt_scaffold.errors import MissingError, ScaffoldError, UsageError
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 
 @dataclass(frozen=True)
@@ -67,8 +63,7 @@ def copy(
         with (
             local.env(**environment),
             warnings.catch_warnings(),
-            _plain_text_as_it_is(),
-            _answers_file_found_once(),
+            _shortcuts.taken(),
         ):
             warnings.simplefilter("ignore")  # uncommitted changes were spoken of already
             worker = copier.run_copy(
@@ -88,76 +83,6 @@ def copy(
         questions,
         lambda path: match_skip(Path(path)),
     )
-
-
-@dataclass(frozen=True)
-class _PlainText:
-    """What a Jinja template is that has no tags."""
-
-    text: str
-
-    def render(self, *_: Any, **__: Any) -> str:
-        return self.text
-
-
-@contextmanager
-def _plain_text_as_it_is() -> Iterator[None]:
-    """Keep text without tags from Jinja: copier has each part of each path compiled and rendered.
-
-    Thousands of times the same few words, for half of the time of a rendering.
-    """
-    from jinja2 import Environment
-
-    compiled = Environment.from_string
-
-    def from_string(self: Environment, source: Any, *rest: Any, **named: Any) -> Any:
-        if rest or named or not isinstance(source, str) or not _is_plain(self, source):
-            return compiled(self, source, *rest, **named)
-        return _PlainText(source)
-
-    Environment.from_string = from_string  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        Environment.from_string = compiled  # type: ignore[method-assign]
-
-
-@contextmanager
-def _answers_file_found_once() -> Iterator[None]:
-    """Keep the path of the answers file, which copier renders anew for each part of each path.
-
-    Some percent of a rendering. `Worker` is internal to copier: without it, as without the
-    property, copier works as ever.
-    """
-    from copier import _main
-
-    worker: Any = getattr(_main, "Worker", None)
-    found = getattr(worker, "answers_relpath", None)
-    if not isinstance(found, property) or (find := found.fget) is None:
-        yield
-        return
-    paths: dict[str, Path] = {}
-
-    def answers_relpath(self: Any) -> Path:
-        name = str(self.answers_file or self.template.answers_relpath)
-        if "{" in name:  # it depends on answers
-            return cast(Path, find(self))
-        if name not in paths:
-            paths[name] = find(self)
-        return paths[name]
-
-    worker.answers_relpath = property(answers_relpath)
-    try:
-        yield
-    finally:
-        worker.answers_relpath = found
-
-
-def _is_plain(jinja: Environment, text: str) -> bool:
-    """Whether rendering leaves a text as it is. Jinja may drop or convert line ends."""
-    line_prefixes = jinja.line_statement_prefix or jinja.line_comment_prefix
-    tags = (jinja.block_start_string, jinja.variable_start_string, jinja.comment_start_string)
-    return not (line_prefixes or "\n" in text or "\r" in text or any(t in text for t in tags))
 
 
 def require_known(data: Mapping[str, Any], questions: Sequence[str]) -> None:

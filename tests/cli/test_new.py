@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pjrt_scaffold import _answers, _copier
+from pjrt_scaffold import _answers, _copier, _shortcuts
 from tests.cli.conftest import Command, Run
 from tests.support.rendering import QUESTIONS, Renderer, contents, files, git
 
@@ -276,10 +277,37 @@ def test_no_git(run: Command, checkout: Path, tmp_path: Path) -> None:
 
 def test_copier_is_left_as_it_was(render: Renderer, tmp_path: Path) -> None:
     """What makes copier faster ends with the rendering, and is still there to be made faster."""
-    from copier import _main
+    from copier import _main, _user_data
     from jinja2 import Environment
 
-    before = _main.Worker.answers_relpath, Environment.from_string
+    def replaced() -> tuple[object, ...]:
+        worker, question = _main.Worker, _user_data.Question
+        return (
+            Environment.from_string,
+            worker._render_string,
+            worker.answers_relpath,
+            question.get_default,
+        )
+
+    before = replaced()
     assert isinstance(_main.Worker.answers_relpath, property)
+    with _shortcuts.taken():
+        assert all(now is not was for now, was in zip(replaced(), before, strict=True))
+        assert not gc.isenabled()
     _copier.copy(str(render.template), tmp_path / "mychip", {})
-    assert (_main.Worker.answers_relpath, Environment.from_string) == before
+    assert replaced() == before
+    assert gc.isenabled()
+
+
+def test_hidden_answers_are_computed_once() -> None:
+    class Question:
+        when: object = False
+        var_name = "api"
+
+    computed: list[object] = []
+    get_default = _shortcuts._hidden_answers_computed_once(computed.append)
+    hidden, asked = Question(), Question()
+    asked.when = True
+    for question in (hidden, hidden, asked, asked):
+        get_default(question)
+    assert computed == [hidden, asked, asked]
