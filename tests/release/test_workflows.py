@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from tests.support.rendering import ROOT
+from tests.support.workflow_linters import LINTERS, findings
 
 FOLDER = ROOT / ".github" / "workflows"
 WORKFLOWS = sorted(FOLDER.glob("*.yml"))
@@ -30,6 +32,11 @@ def make_commands(path: Path) -> list[str]:
 
 def test_there_are_workflows() -> None:
     assert [path.stem for path in WORKFLOWS] == ["ci", "long", "release"]
+
+
+@pytest.mark.parametrize("linter", LINTERS, ids=lambda linter: linter[0])
+def test_linters_are_silent(linter: Sequence[str]) -> None:
+    assert findings(linter, WORKFLOWS) == ""
 
 
 @each
