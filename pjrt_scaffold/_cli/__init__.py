@@ -11,6 +11,7 @@ import pjrt_scaffold
 from pjrt_scaffold._cli.compat import compat
 from pjrt_scaffold._cli.diff import diff
 from pjrt_scaffold._cli.doctor import doctor
+from pjrt_scaffold._cli.jax_tests import jax_tests
 from pjrt_scaffold._cli.new import new
 from pjrt_scaffold._cli.registry import registry
 from pjrt_scaffold._cli.sync import sync
@@ -57,6 +58,7 @@ def cli() -> None:
       pjrt-scaffold update --api latest          in a plugin's repository: follow the PJRT API
       pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
       pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
+      pjrt-scaffold jax-tests mychip             JAX's own tests on a plugin
       pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
 
     Results go to stdout, everything else to stderr.
@@ -68,6 +70,7 @@ cli.add_command(update)
 cli.add_command(sync)
 cli.add_command(diff)
 cli.add_command(compat)
+cli.add_command(jax_tests)
 cli.add_command(registry)
 cli.add_command(doctor)
 

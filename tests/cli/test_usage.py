@@ -19,6 +19,7 @@ Usage: pjrt-scaffold [OPTIONS] COMMAND [ARGS]...
     pjrt-scaffold update --api latest          in a plugin's repository: follow the PJRT API
     pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
     pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
+    pjrt-scaffold jax-tests mychip             JAX's own tests on a plugin
     pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
 
   Results go to stdout, everything else to stderr.
@@ -28,13 +29,14 @@ Options:
   -h, --help     Show this message and exit.
 
 Commands:
-  compat    Show which jaxlib releases speak which version, or fit a plugin.
-  diff      Show what a new API version asks of a plugin.
-  doctor    Show which tools are there and how to get those that are missing.
-  new       Render a new plugin repository.
-  registry  Look into the PJRT C API as data; import a new version.
-  sync      Write the generated folders anew, or check them.
-  update    Bring this repository to a newer template or API version.
+  compat     Show which jaxlib releases speak which version, or fit a plugin.
+  diff       Show what a new API version asks of a plugin.
+  doctor     Show which tools are there and how to get those that are missing.
+  jax-tests  Run JAX's own tests on a plugin, against a ledger.
+  new        Render a new plugin repository.
+  registry   Look into the PJRT C API as data; import a new version.
+  sync       Write the generated folders anew, or check them.
+  update     Bring this repository to a newer template or API version.
 
   Exit status: 0 good, 1 findings, 2 wrong usage or something missing on this machine.
 """

@@ -1,0 +1,1 @@
+"""JAX's own tests, run against a plugin: `pjrt-scaffold jax-tests`."""

@@ -1,0 +1,80 @@
+"""A pytest plugin that tells its parent what happens, one JSON object a line.
+
+It runs in the Python of the plugin under test, which need not have this package: only the standard
+library and pytest are used. The file of events is written line by line, so that a crash leaves what
+was known before it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_MOST = 6000  # characters of a failure that are kept, half from either end
+
+
+class _Events:
+    def __init__(self, path: str, done: frozenset[str]) -> None:
+        self._out = Path(path).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115
+        self._done = done
+
+    def tell(self, **event: Any) -> None:
+        self._out.write(json.dumps(event) + "\n")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        left = [item for item in items if _name(item) not in self._done]
+        config.hook.pytest_deselected(items=[item for item in items if _name(item) in self._done])
+        items[:] = left
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.tell(broken=_shortened(str(report.longrepr)))
+        elif report.skipped:
+            self.tell(left_out=_reason(report.longrepr))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.tell(start=_name(item))
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
+        report: Any = yield
+        if report.failed or report.when == "call" or (report.skipped and report.when == "setup"):
+            self.tell(
+                end=_name(item),
+                outcome="failed" if report.failed else report.outcome,
+                seconds=round(report.duration, 3),
+                message=_reason(report.longrepr) if report.skipped else "",
+                text=_shortened(report.longreprtext) if report.failed else "",
+            )
+        return report  # type: ignore[no-any-return]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to tell. The parent says where, and which tests it knows already."""
+    done = Path(os.environ["PJRT_SCAFFOLD_DONE"]).read_text(encoding="utf-8").split("\n")
+    config.pluginmanager.register(_Events(os.environ["PJRT_SCAFFOLD_EVENTS"], frozenset(done)))
+
+
+def _name(item: pytest.Item) -> str:
+    """`LaxTest.testConv0`: what JAX's own runner calls the test."""
+    return ".".join(item.nodeid.split("::")[1:])
+
+
+def _reason(longrepr: Any) -> str:
+    return str(longrepr[2] if isinstance(longrepr, tuple) else longrepr).removeprefix("Skipped: ")
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _MOST:
+        return text
+    return f"{text[: _MOST // 2]}\n[...]\n{text[-_MOST // 2 :]}"

@@ -1,0 +1,119 @@
+"""Files of tests whose processes fail, crash, hang and do not start: each costs what it must."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import pytest
+
+from pjrt_scaffold.jax_tests import tree as trees
+from pjrt_scaffold.jax_tests.model import WHOLE_FILE, FileResult
+from pjrt_scaffold.jax_tests.run import Settings, run_file, run_files
+from pjrt_scaffold.jax_tests.target import Target
+from tests.jax_tests.conftest import JAX, Tree
+
+TARGET = Target("cpu", sys.executable)
+
+EVERY_END = """
+    import ctypes, os, sys, time, unittest
+    import pytest
+
+    class Ends(unittest.TestCase):
+        def test_a_passes(self): pass
+        def test_b_fails(self): self.assertEqual(1, 2)
+        def test_c_is_skipped(self): self.skipTest("needs a GPU")
+        def test_d_crashes(self): os.abort()
+        def test_e_passes_after_the_crash(self): pass
+        def test_f_hangs(self): time.sleep(600)
+        def test_g_exits(self): os._exit(0)
+        def test_h_has_a_child(self):
+            import subprocess
+            self.child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        def test_i_raises_much(self): raise ValueError("x" * 100000)
+
+    class BadEnd(unittest.TestCase):
+        def tearDown(self): raise RuntimeError("the end failed")
+        def test(self): pass
+"""
+
+
+def run(tree: Tree, text: str, **settings: float) -> FileResult:
+    with trees.tests(tree(ops_test=text), JAX) as folder:
+        return run_file(folder, "ops_test.py", TARGET, Settings(**{"seconds": 2, **settings}))  # type: ignore[arg-type]
+
+
+def test_every_way_to_end(tree: Tree) -> None:
+    began = time.monotonic()
+    result = run(tree, EVERY_END)
+    assert {r.test: (r.outcome, r.message) for r in result.results} == {
+        "Ends.test_a_passes": ("passed", ""),
+        "Ends.test_b_fails": ("failed", "AssertionError: 1 != 2"),
+        "Ends.test_c_is_skipped": ("skipped", "needs a GPU"),
+        "Ends.test_d_crashes": ("crashed", "the process died of SIGABRT"),
+        "Ends.test_e_passes_after_the_crash": ("passed", ""),
+        "Ends.test_f_hangs": ("timed out", "ran for more than 2 seconds"),
+        "Ends.test_g_exits": (
+            "crashed",
+            "the process ended with status 0 in the middle of the test",
+        ),
+        "Ends.test_h_has_a_child": ("passed", ""),
+        "Ends.test_i_raises_much": ("failed", f"ValueError: {'x' * 288}"),
+        "BadEnd.test": ("failed", "RuntimeError: the end failed"),
+    }
+    by_name = {r.test: r.text for r in result.results}
+    assert "assertEqual(1, 2)" in by_name["Ends.test_b_fails"]
+    assert "test_d_crashes" in by_name["Ends.test_d_crashes"], "the stack of the crash"
+    assert "test_f_hangs" in by_name["Ends.test_f_hangs"], "where it hung"
+    assert len(by_name["Ends.test_i_raises_much"]) < 7000
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "message"),
+    [
+        ("import nothing_of_this_name", "failed", "ModuleNotFoundError: No module named"),
+        ("import os\nos.abort()", "crashed", "the process died of SIGABRT"),
+        ("import os\nos._exit(3)", "failed", "pytest ended with status 3"),
+        ("import pytest\npytest.skip('no GPU', allow_module_level=True)", "skipped", "no GPU"),
+    ],
+)
+def test_a_file_that_does_not_import(tree: Tree, text: str, outcome: str, message: str) -> None:
+    (result,) = run(tree, text).results
+    assert (result.test, result.outcome) == (WHOLE_FILE, outcome)
+    assert result.message.startswith(message)
+
+
+def test_a_file_without_tests_has_no_results(tree: Tree) -> None:
+    assert run(tree, "").results == ()
+
+
+def test_the_installed_jax_is_tested_with_the_settings(tree: Tree) -> None:
+    """The checkout's own package raises when it is imported."""
+    result = run(
+        tree,
+        """
+        import os
+
+        def test():
+            import jax
+            assert os.environ["JAX_PLATFORMS"] == "cpu"
+            assert os.environ["JAX_NUM_GENERATED_CASES"] == "7"
+            assert os.environ["JAX_SKIP_SLOW_TESTS"] == "1"
+            assert jax.devices()[0].platform == "cpu"
+        """,
+        cases=7,
+        seconds=60,
+    )
+    assert [(r.test, r.outcome, r.message) for r in result.results] == [("test", "passed", "")]
+
+
+def test_files_run_side_by_side(tree: Tree) -> None:
+    wait = "import time\ndef test(): time.sleep(3)\n"
+    with trees.tests(tree(a_test=wait, b_test=wait), JAX) as folder:
+        began = time.monotonic()
+        settings = Settings(jobs=2)
+        files = [r.file for r in run_files(folder, ["a_test.py", "b_test.py"], TARGET, settings)]
+        seconds = time.monotonic() - began
+    assert sorted(files) == ["a_test.py", "b_test.py"]
+    assert seconds < 30
