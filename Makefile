@@ -13,7 +13,7 @@ COMMIT_TIME = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-api-versions test-jaxlibs test-update test-registry \
-  test-registry-nightly test-sanitizers test-wheels test-platforms test-frameworks lint format example \
+  test-registry-nightly test-sanitizers test-wheels test-platforms test-frameworks test-libraries lint format example \
   docs benchmark check-release dist check-dist lock clean env
 
 help: ## Show the targets
@@ -54,6 +54,9 @@ test-wheels: env ## Build, test and inspect wheels by cibuildwheel in podman (ro
 
 test-frameworks: env ## The plugin beside TensorFlow, torch and torch_xla: 5 GB to download, kept in build/frameworks
 	$(PYTEST) -v --durations=10 -m long tests/frameworks
+
+test-libraries: env ## Programs of flax, optax, diffrax, numpyro and others, beside JAX's own CPU (Python 3.12)
+	$(PYTEST) -v --durations=0 -m long tests/libraries
 
 test-platforms: env ## Cross-compile for aarch64 Linux and macOS (apt install g++-aarch64-linux-gnu qemu-user-static)
 	@$(PY) -m pip install --quiet --disable-pip-version-check ziglang==0.17.1

@@ -56,7 +56,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
     "platform_name": [
         *(
             (name, f"'{name}' belongs to JAX or to another plugin")
-            for name in "cpu gpu tpu cuda rocm metal mps oneapi neuron".split()
+            for name in ["cpu", "gpu", "tpu", "cuda", "rocm", "metal", "mps", "oneapi", "neuron"]
         ),
         ("Acme", PLATFORM),
         ("a,b", PLATFORM),
@@ -125,8 +125,11 @@ def _new_with(template: Path, dest: Path, question: str, value: Any) -> _new.Ren
 def test_good_values_are_taken(question: str, value: Any, render: Renderer, tmp_path: Path) -> None:
     made = _new_with(render.template, tmp_path / "out", question, value)
     taken = made.answers[question]
-    assert taken == ([v.strip() for v in value.strip("[]").split(",")]
-                     if question == "wheel_platforms" and isinstance(value, str) else value)
+    assert taken == (
+        [v.strip() for v in value.strip("[]").split(",")]
+        if question == "wheel_platforms" and isinstance(value, str)
+        else value
+    )
 
 
 @pytest.mark.parametrize(

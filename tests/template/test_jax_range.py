@@ -1,4 +1,4 @@
-"""The releases of jax that a plugin is tested with stand in one file, and everything else follows."""
+"""The releases of jax that a plugin is tested with stand in one file; all else follows."""
 
 from __future__ import annotations
 

@@ -43,7 +43,9 @@ def given(question: str) -> pytest.MarkDecorator:
 
 
 def text_files(tree: Path) -> dict[str, str]:
-    return {path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8") for path in files(tree)}
+    return {
+        path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8") for path in files(tree)
+    }
 
 
 def test_no_template_residue(tree: Path) -> None:

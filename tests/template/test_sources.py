@@ -25,8 +25,8 @@ MAY_INCLUDE = {
     "vendor": ["vendor/", "backend/", "program/", CONFIG],
     "testing": ["testing/", "backend/", CONFIG],
 }
-# The seams: the library's entry takes the table of the vendor's overrides, which stand on the plugin
-# layer; vendor/backend.cc hands over to a backend.
+# The seams: the library's entry takes the table of the vendor's overrides, which stand on the
+# plugin layer; vendor/backend.cc hands over to a backend.
 EXTRA = {
     "plugin/entry.cc": ["vendor/overrides.h"],
     "vendor/overrides.h": ["plugin/", "generated/"],
@@ -73,7 +73,9 @@ def test_every_source_is_built(csrc: Path) -> None:
         if path.suffix == ".cc":
             named = any(
                 path.is_relative_to(at.parent)
-                and re.search(rf"(^|[\s\"/}}]){re.escape(str(path.relative_to(at.parent)))}\b", text)
+                and re.search(
+                    rf"(^|[\s\"/}}]){re.escape(str(path.relative_to(at.parent)))}\b", text
+                )
                 for at, text in lists.items()
             )
             assert named, f"{path.relative_to(csrc)} is in no CMakeLists.txt"

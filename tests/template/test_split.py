@@ -83,8 +83,7 @@ def test_nothing_of_it_without_it(answers: Answers, render: Renderer) -> None:
 def test_no_wider_settings_of_the_build_than_one_place(render: Renderer) -> None:
     """Both layouts have the same settings of cibuildwheel but for the command of the tests."""
     single, split = (
-        project(folder)["tool"]["cibuildwheel"]
-        for folder in (render(), render(SPLIT) / "core")
+        project(folder)["tool"]["cibuildwheel"] for folder in (render(), render(SPLIT) / "core")
     )
     assert split.pop("test-command").endswith(single.pop("test-command"))
     assert single.pop("test-extras") == ["test"]
@@ -105,9 +104,7 @@ def test_found_once_by_every_route(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("discovery", ROUTES)
-def test_wheels_and_source_distributions(
-    render: Renderer, tmp_path: Path, discovery: str
-) -> None:
+def test_wheels_and_source_distributions(render: Renderer, tmp_path: Path, discovery: str) -> None:
     """What is in each; and from its source distribution alone, elsewhere, the same wheel.
 
     Software of others is the core's, with the text of its licence.

@@ -1,4 +1,4 @@
-"""What vendors say of others' software in third_party.toml: what is refused, and what reaches the SBOM."""
+"""What vendors say of others' software in third_party.toml: what is refused, what is in the SBOM."""
 
 from __future__ import annotations
 
