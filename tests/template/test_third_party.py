@@ -1,4 +1,4 @@
-"""What vendors say of others' software in third_party.toml: what is refused, what is in the SBOM."""
+"""What vendors say of others' software in third_party.toml: what is refused, what the SBOM has."""
 
 from __future__ import annotations
 
