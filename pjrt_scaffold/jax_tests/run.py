@@ -13,7 +13,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,8 +47,16 @@ class Settings:
     select: str = ""
 
 
+Heard = Callable[[str, int], None]
+"""Is told, from the thread of a file, how many of its tests are done."""
+
+
 def run_files(
-    folder: Path, files: Sequence[str], target: Target, settings: Settings
+    folder: Path,
+    files: Sequence[str],
+    target: Target,
+    settings: Settings,
+    heard: Heard = lambda file, count: None,
 ) -> Iterator[FileResult]:
     """Run files side by side; each is given when it is done.
 
@@ -57,9 +65,10 @@ def run_files(
         files: names in its `tests`.
         target: the plugin.
         settings: how.
+        heard: is told of progress, several times a second.
     """
     with ThreadPoolExecutor(settings.jobs) as pool:
-        running = [pool.submit(run_file, folder, file, target, settings) for file in files]
+        running = [pool.submit(run_file, folder, file, target, settings, heard) for file in files]
         try:
             for done in as_completed(running):
                 yield done.result()
@@ -68,10 +77,16 @@ def run_files(
                 one.cancel()
 
 
-def run_file(folder: Path, file: str, target: Target, settings: Settings) -> FileResult:
+def run_file(
+    folder: Path,
+    file: str,
+    target: Target,
+    settings: Settings,
+    heard: Heard = lambda file, count: None,
+) -> FileResult:
     """Run one file, in as many processes as it takes."""
     began = time.monotonic()
-    progress = _Progress()
+    progress = _Progress(lambda count: heard(file, count))
     with TemporaryDirectory(prefix="pjrt-scaffold-jax-") as home:
         while True:
             known = len(progress.results)
@@ -96,6 +111,7 @@ class _End:
 class _Progress:
     """What a file's processes told so far."""
 
+    counted: Callable[[int], None]
     results: dict[str, Result] = field(default_factory=dict)
     running: str | None = None
     since: float = 0.0
@@ -250,6 +266,7 @@ def _watch(
             process.wait(_POLL)
             return False
         told.pass_on(progress)
+        progress.counted(len(progress.results))
         limit = seconds if progress.running else _BETWEEN
         if time.monotonic() - progress.since > limit:
             process.send_signal(signal.SIGABRT)  # the fault handler prints every thread's stack

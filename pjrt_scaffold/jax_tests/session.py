@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,8 @@ from pjrt_scaffold.jax_tests.ledger import Ledger
 from pjrt_scaffold.jax_tests.model import FileResult, Run
 from pjrt_scaffold.jax_tests.run import Settings, run_files
 from pjrt_scaffold.jax_tests.target import Target
+
+_SECONDS = 30.0  # between two words about a file
 
 
 def run(
@@ -59,13 +63,30 @@ def run(
         left = [file for file in files if file not in so_far.files]
         say(f"JAX {jax} on {target.platform}: {len(files)} file{'s' * (len(files) != 1)} of tests.")
         count = len(files) - len(left)
-        for result in run_files(folder, left, target, settings):
+        for result in run_files(folder, left, target, settings, _now_and_then(say)):
             so_far = replace(so_far, files={**so_far.files, result.file: result})
             count += 1
             say(f"[{count}/{len(files)}] {_told(result)}")
             if results is not None:
                 model.write(so_far, results)
     return so_far
+
+
+def _now_and_then(say: Callable[[str], None]) -> Callable[[str, int], None]:
+    """Tell of a file that takes long, so that nobody takes the command for dead."""
+    last: dict[str, float] = {}
+    lock = threading.Lock()
+
+    def heard(file: str, count: int) -> None:
+        now = time.monotonic()
+        with lock:
+            due = now - last.setdefault(file, now) > _SECONDS
+            if due:
+                last[file] = now
+        if due:
+            say(f"  {file}: {count} tests so far")
+
+    return heard
 
 
 def _stored(path: Path, wanted: Run) -> Run:

@@ -113,7 +113,11 @@ def test_files_run_side_by_side(tree: Tree) -> None:
     with trees.tests(tree(a_test=wait, b_test=wait), JAX) as folder:
         began = time.monotonic()
         settings = Settings(jobs=2)
-        files = [r.file for r in run_files(folder, ["a_test.py", "b_test.py"], TARGET, settings)]
+        names = ["a_test.py", "b_test.py"]
+        heard: set[tuple[str, int]] = set()
+        told = lambda *progress: heard.add(progress)  # noqa: E731
+        files = [r.file for r in run_files(folder, names, TARGET, settings, told)]
         seconds = time.monotonic() - began
     assert sorted(files) == ["a_test.py", "b_test.py"]
     assert seconds < 30
+    assert {("a_test.py", 0), ("b_test.py", 0)} <= heard
