@@ -20,6 +20,7 @@ constexpr std::pair<OpCode, Lowering> kLowerings[] = {
     {OpCode::kCollectivePermute, LowerCollectivePermute},
     {OpCode::kConcatenate, LowerConcatenate},
     {OpCode::kConstant, LowerConstant},
+    {OpCode::kConvolution, LowerConvolution},
     {OpCode::kCreateToken, LowerToken},
     {OpCode::kCustomCall, LowerCustomCall},
     {OpCode::kDotGeneral, LowerDotGeneral},

@@ -41,6 +41,9 @@ Status LowerReduceWindow(PlanBuilder& b, const Op& op);
 // plan_dot.cc
 Status LowerDotGeneral(PlanBuilder& b, const Op& op);
 
+// plan_convolution.cc
+Status LowerConvolution(PlanBuilder& b, const Op& op);
+
 // plan_random.cc
 Status LowerRngBitGenerator(PlanBuilder& b, const Op& op);
 
