@@ -1,4 +1,4 @@
-"""Convolutions and their gradients, beside JAX's own CPU."""
+"""Convolutions, poolings and their gradients, beside JAX's own CPU."""
 
 from __future__ import annotations
 
@@ -99,3 +99,19 @@ def test_gradients_of_convolutions(dtype: str) -> None:
         return results
 
     check(program, some(dtype, (2, 4, 7, 6)), some(dtype, (6, 4, 3, 2)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_gradients_of_poolings(dtype: str) -> None:
+    def program(x: Any) -> Any:
+        def largest(x: Any, padding: str, strides: tuple[int, ...]) -> Any:
+            return lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 2, 1), strides, padding)
+
+        results = []
+        for padding in ("VALID", "SAME"):
+            for strides in ((1, 1, 1, 1), (1, 2, 2, 1), (1, 3, 1, 1)):
+                result, gradient = jax.vjp(lambda x, p=padding, s=strides: largest(x, p, s), x)
+                results += [result, *gradient(jnp.ones_like(result))]
+        return results
+
+    check(program, some(dtype, (2, 8, 7, 3)))

@@ -40,6 +40,7 @@ constexpr std::pair<OpCode, Lowering> kLowerings[] = {
     {OpCode::kReverse, LowerReverse},
     {OpCode::kRngBitGenerator, LowerRngBitGenerator},
     {OpCode::kScatter, LowerScatter},
+    {OpCode::kSelectAndScatter, LowerSelectAndScatter},
     {OpCode::kSend, LowerSend},
     {OpCode::kSlice, LowerSlice},
     {OpCode::kSort, LowerSort},

@@ -35,6 +35,9 @@ Status LowerScatter(PlanBuilder& b, const Op& op);
 // plan_reduce.cc
 Status LowerReduce(PlanBuilder& b, const Op& op);
 
+// plan_select_and_scatter.cc
+Status LowerSelectAndScatter(PlanBuilder& b, const Op& op);
+
 // plan_window.cc
 Status LowerReduceWindow(PlanBuilder& b, const Op& op);
 
