@@ -26,6 +26,7 @@ constexpr std::pair<OpCode, Lowering> kLowerings[] = {
     {OpCode::kDotGeneral, LowerDotGeneral},
     {OpCode::kDynamicSlice, LowerDynamicSlice},
     {OpCode::kDynamicUpdateSlice, LowerDynamicUpdateSlice},
+    {OpCode::kFft, LowerFft},
     {OpCode::kGather, LowerGather},
     {OpCode::kIf, LowerIf},
     {OpCode::kOptimizationBarrier, LowerIdentity},

@@ -47,6 +47,9 @@ Status LowerDotGeneral(PlanBuilder& b, const Op& op);
 // plan_convolution.cc
 Status LowerConvolution(PlanBuilder& b, const Op& op);
 
+// plan_fft.cc
+Status LowerFft(PlanBuilder& b, const Op& op);
+
 // plan_random.cc
 Status LowerRngBitGenerator(PlanBuilder& b, const Op& op);
 
