@@ -17,6 +17,7 @@ constexpr std::pair<OpCode, Lowering> kLowerings[] = {
     {OpCode::kBroadcast, LowerBroadcast},
     {OpCode::kBroadcastInDim, LowerBroadcastInDim},
     {OpCode::kCase, LowerCase},
+    {OpCode::kCholesky, LowerCholesky},
     {OpCode::kCollectivePermute, LowerCollectivePermute},
     {OpCode::kConcatenate, LowerConcatenate},
     {OpCode::kConstant, LowerConstant},
@@ -46,6 +47,7 @@ constexpr std::pair<OpCode, Lowering> kLowerings[] = {
     {OpCode::kSlice, LowerSlice},
     {OpCode::kSort, LowerSort},
     {OpCode::kTranspose, LowerTranspose},
+    {OpCode::kTriangularSolve, LowerTriangularSolve},
     {OpCode::kWhile, LowerWhile},
 };
 

@@ -50,6 +50,10 @@ Status LowerConvolution(PlanBuilder& b, const Op& op);
 // plan_fft.cc
 Status LowerFft(PlanBuilder& b, const Op& op);
 
+// plan_linear_algebra.cc
+Status LowerCholesky(PlanBuilder& b, const Op& op);
+Status LowerTriangularSolve(PlanBuilder& b, const Op& op);
+
 // plan_random.cc
 Status LowerRngBitGenerator(PlanBuilder& b, const Op& op);
 
