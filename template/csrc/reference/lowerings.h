@@ -54,8 +54,14 @@ Status LowerFft(PlanBuilder& b, const Op& op);
 Status LowerCholesky(PlanBuilder& b, const Op& op);
 Status LowerTriangularSolve(PlanBuilder& b, const Op& op);
 
+// plan_map.cc
+Status LowerMap(PlanBuilder& b, const Op& op);
+
 // plan_random.cc
 Status LowerRngBitGenerator(PlanBuilder& b, const Op& op);
+
+// plan_rng.cc
+Status LowerRng(PlanBuilder& b, const Op& op);
 
 // plan_sort.cc
 Status LowerSort(PlanBuilder& b, const Op& op);
@@ -70,6 +76,7 @@ Status LowerAllReduce(PlanBuilder& b, const Op& op);
 Status LowerReduceScatter(PlanBuilder& b, const Op& op);
 Status LowerAllGather(PlanBuilder& b, const Op& op);
 Status LowerAllToAll(PlanBuilder& b, const Op& op);
+Status LowerCollectiveBroadcast(PlanBuilder& b, const Op& op);
 Status LowerCollectivePermute(PlanBuilder& b, const Op& op);
 Status LowerReplicaId(PlanBuilder& b, const Op& op);
 Status LowerPartitionId(PlanBuilder& b, const Op& op);
