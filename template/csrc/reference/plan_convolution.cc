@@ -22,6 +22,7 @@ using backend::DTypeBytes;
 constexpr int64_t kPatchBytes = int64_t{1} << 19;  // of one block of patches: stays in the L2 cache
 constexpr int64_t kPatchDepth = 2048;              // elements of a patch that are taken at once
 constexpr int64_t kFewPositions = 16;
+constexpr int64_t kFewFeatures = 8;  // of a group: its elements are to lie together
 
 // A box cut into parts that follow each other in row-major order: each has all of the dimensions
 // after `axis`, up to `range` of that one, and one of each before it.
@@ -84,11 +85,19 @@ Result<Patches> PatchesOf(PlanBuilder& b, const Op& op, DType product) {
   const size_t batch = size_t(op.Int("input_batch_dimension"));
   const size_t feature = size_t(op.Int("input_feature_dimension"));
   const size_t n = spatial.size();
+  const int64_t batch_groups = op.Int("batch_group_count");
+  const int64_t feature_groups = op.Int("feature_group_count");
   Patches patches;
-  patches.feature_last = true;
-  for (int64_t d : spatial)
-    if (std::abs(view.strides[size_t(d)]) < std::abs(view.strides[feature]))
-      patches.feature_last = false;
+  auto strides_over = [&](size_t d) {  // whether the elements along spatial dimensions lie closer
+    for (int64_t i : spatial)
+      if (std::abs(view.strides[size_t(i)]) < std::abs(view.strides[d])) return true;
+    return false;
+  };
+  const bool thin = feature_groups > 1 && view.dims[feature] / feature_groups < kFewFeatures;
+  patches.feature_last = !strides_over(feature) && !thin;
+  // Groups between whose elements those of others lie are copied apart first.
+  const bool regroup =
+      (thin && !strides_over(feature)) || (batch_groups > 1 && !strides_over(batch));
 
   // Batch, spatial dimensions and features, in the order in which they lie best.
   View arranged{view.buffer, view.dtype, view.offset, {}, {}};
@@ -114,12 +123,15 @@ Result<Patches> PatchesOf(PlanBuilder& b, const Op& op, DType product) {
     BufferId out = b.NewTemp(size_t(Product(padded)) * DTypeBytes(product));
     EmitPad(b, std::move(arranged), {b.NewConstant(zero, sizeof(zero)), 0}, around, out, padded);
     arranged = View{out, product, 0, padded, DenseStrides(padded)};
+  } else if (regroup) {
+    const Place place = b.Dense(arranged);
+    arranged.buffer = place.buffer;
+    arranged.offset = place.bytes / int64_t(DTypeBytes(product));
+    arranged.strides = DenseStrides(arranged.dims);
   }
 
   patches.buffer = arranged.buffer;
   patches.offset = arranged.offset;
-  const int64_t batch_groups = op.Int("batch_group_count");
-  const int64_t feature_groups = op.Int("feature_group_count");
   const size_t at = patches.feature_last ? 1 : 2;  // of the spatial dimensions
   const size_t feature_at = patches.feature_last ? n + 1 : 1;
   const int64_t batches = arranged.dims[0] / batch_groups;
@@ -143,6 +155,10 @@ Result<Patches> PatchesOf(PlanBuilder& b, const Op& op, DType product) {
   }
   if (patches.feature_last) add_features();
   return patches;
+}
+
+int64_t GroupCount(const Op& op) {
+  return std::max(op.Int("batch_group_count"), op.Int("feature_group_count"));
 }
 
 // The kernel as a matrix: along a patch, and along the output's features.
@@ -169,20 +185,23 @@ Result<KernelMatrix> KernelOf(PlanBuilder& b, const Op& op, DType product, bool 
   if (feature_last) order.push_back(feature);
   std::optional<Axis> depth = Join(view, order);
   int64_t feature_stride = view.strides[size_t(out_feature)];
-  if (!depth) {
-    View arranged{view.buffer, view.dtype, view.offset, {}, {}};
-    order.push_back(out_feature);
-    for (int64_t d : order) {
-      arranged.dims.push_back(view.dims[size_t(d)]);
-      arranged.strides.push_back(view.strides[size_t(d)]);
-    }
-    feature_stride = 1;
-    depth = Axis{0, arranged.dims.back()};
-    Place place = b.Dense(arranged);
-    return KernelMatrix{place, depth->stride, feature_stride};
+  const bool thin =
+      GroupCount(op) > 1 &&
+      op.type().dims[size_t(op.Int("output_feature_dimension"))] < kFewFeatures * GroupCount(op);
+  if (depth && !(thin && feature_stride < depth->stride))
+    return KernelMatrix{
+        {view.buffer, view.offset * int64_t(DTypeBytes(product))}, depth->stride, feature_stride};
+  // The features of a thin group are multiplied one by one, so each lies together.
+  order.insert(thin ? order.begin() : order.end(), out_feature);
+  View arranged{view.buffer, view.dtype, view.offset, {}, {}};
+  for (int64_t d : order) {
+    arranged.dims.push_back(view.dims[size_t(d)]);
+    arranged.strides.push_back(view.strides[size_t(d)]);
   }
-  return KernelMatrix{
-      {view.buffer, view.offset * int64_t(DTypeBytes(product))}, depth->stride, feature_stride};
+  const int64_t features = view.dims[size_t(out_feature)];
+  const int64_t elements = view.num_elements() / features;
+  const Place place = b.Dense(arranged);
+  return KernelMatrix{place, thin ? 1 : features, thin ? elements : 1};
 }
 
 // One product a task: a part of the positions and of the output's features, of one group.
@@ -206,7 +225,7 @@ Tasks TasksOf(const PlanBuilder& b, const Op& op, const Patches& patches, DType 
   const int64_t bytes = int64_t(DTypeBytes(product));
   const int64_t threads = b.threads();
   tasks.feature_last = feature_last;
-  tasks.groups = std::max(op.Int("batch_group_count"), op.Int("feature_group_count"));
+  tasks.groups = GroupCount(op);
   tasks.all_features = op.type().dims[size_t(op.Int("output_feature_dimension"))];
   tasks.features = tasks.all_features / tasks.groups;
   tasks.all_positions = Product(patches.positions);
@@ -374,7 +393,8 @@ Dims OrderOf(const Op& op, bool feature_last) {
 }
 
 // Whether features go after positions in the result that is made: where they do in the one that is
-// wanted, or where there are too few positions for rows of their own.
+// wanted, unless groups have few of them, or where there are too few positions for rows of their
+// own.
 bool FeaturesLast(const Op& op) {
   const Dims& spatial = op.IntList("output_spatial_dimensions");
   int64_t positions = 1;
@@ -383,7 +403,10 @@ bool FeaturesLast(const Op& op) {
     positions *= op.type().dims[size_t(d)];
     last = last && d < op.Int("output_feature_dimension");
   }
-  return last || positions < kFewPositions;
+  const int64_t features =
+      op.type().dims[size_t(op.Int("output_feature_dimension"))] / GroupCount(op);
+  const bool thin = GroupCount(op) > 1 && features < kFewFeatures;
+  return (last && !thin) || positions < kFewPositions;
 }
 
 }  // namespace
