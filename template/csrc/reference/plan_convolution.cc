@@ -1,17 +1,12 @@
-// Convolution as a matrix product: every result is the product of a patch of the padded input and
-// the kernel. Where one stride walks along the patches and another one along a patch, the product
-// reads the input in place; elsewhere patches are copied to bounded scratch memory, block by block.
-
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "program/op_table.h"
+#include "reference/convolution.h"
 #include "reference/kernels/kernel_table.h"
 #include "reference/lowerings.h"
-#include "reference/pad.h"
 #include "reference/product.h"
 
 namespace PJRT_PLUGIN_NS::reference {
@@ -19,394 +14,139 @@ namespace {
 
 using backend::DTypeBytes;
 
-constexpr int64_t kPatchBytes = int64_t{1} << 19;  // of one block of patches: stays in the L2 cache
-constexpr int64_t kPatchDepth = 2048;              // elements of a patch that are taken at once
 constexpr int64_t kFewPositions = 16;
-constexpr int64_t kFewFeatures = 8;  // of a group: its elements are to lie together
+constexpr int64_t kMaxPhases = 64;
 
-// A box cut into parts that follow each other in row-major order: each has all of the dimensions
-// after `axis`, up to `range` of that one, and one of each before it.
-struct Cut {
-  Dims dims;
-  size_t axis = 0;
-  int64_t inner = 1, range = 1, parts = 1, count = 1;
-
-  struct Part {
-    int64_t first = 0;     // elements of the box before it
-    int64_t elements = 0;  // of it
-    int64_t on_axis = 0;
-    int64_t offset = 0;  // of its first element, by the given strides
-  };
-  Part At(int64_t i, const Dims& strides) const {
-    Part part;
-    const int64_t start = i % parts * range;
-    int64_t rest = i / parts;
-    part.first = (rest * dims[axis] + start) * inner;
-    part.on_axis = std::min(range, dims[axis] - start);
-    part.elements = part.on_axis * inner;
-    part.offset = start * strides[axis];
-    for (size_t d = axis; d-- > 0; rest /= dims[d]) part.offset += rest % dims[d] * strides[d];
-    return part;
-  }
-};
-
-// Parts of about `target` elements, none of which spans dimensions before `first_axis`.
-Cut CutInto(Dims dims, int64_t target, size_t first_axis) {
-  Cut cut{std::move(dims)};
-  cut.axis = cut.dims.size() - 1;
-  while (cut.axis > first_axis && cut.inner * cut.dims[cut.axis] <= target)
-    cut.inner *= cut.dims[cut.axis--];
-  const int64_t size = cut.dims[cut.axis];
-  const int64_t range = std::clamp<int64_t>(target / cut.inner, 1, size);
-  cut.parts = (size + range - 1) / range;
-  cut.range = (size + cut.parts - 1) / cut.parts;
-  cut.parts = (size + cut.range - 1) / cut.range;
-  cut.count = cut.parts;
-  for (size_t d = 0; d < cut.axis; ++d) cut.count *= cut.dims[d];
-  return cut;
-}
-
-// The input with its padding, as the patches of all positions: batch and output positions, then
-// what is in a patch. A result's features are those of a group times this, for each group.
-struct Patches {
-  BufferId buffer = kNoBuffer;
-  int64_t offset = 0;        // elements
-  int64_t group_stride = 0;  // elements
-  Dims positions, position_strides;
-  Dims depth, depth_strides;
-  bool feature_last = false;
-};
-
-Result<Patches> PatchesOf(PlanBuilder& b, const Op& op, DType product) {
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(View view, OperandAs(b, op.operands[0], product));
-  const Dims& spatial = op.IntList("input_spatial_dimensions");
-  const Dims& padding = op.IntList("padding");
-  const Dims& dilation = op.IntList("lhs_dilation");
-  const size_t batch = size_t(op.Int("input_batch_dimension"));
-  const size_t feature = size_t(op.Int("input_feature_dimension"));
-  const size_t n = spatial.size();
-  const int64_t batch_groups = op.Int("batch_group_count");
-  const int64_t feature_groups = op.Int("feature_group_count");
-  Patches patches;
-  auto strides_over = [&](size_t d) {  // whether the elements along spatial dimensions lie closer
-    for (int64_t i : spatial)
-      if (std::abs(view.strides[size_t(i)]) < std::abs(view.strides[d])) return true;
-    return false;
-  };
-  const bool thin = feature_groups > 1 && view.dims[feature] / feature_groups < kFewFeatures;
-  patches.feature_last = !strides_over(feature) && !thin;
-  // Groups between whose elements those of others lie are copied apart first.
-  const bool regroup =
-      (thin && !strides_over(feature)) || (batch_groups > 1 && !strides_over(batch));
-
-  // Batch, spatial dimensions and features, in the order in which they lie best.
-  View arranged{view.buffer, view.dtype, view.offset, {}, {}};
-  Padding around;
-  Dims padded;
-  bool pads = false;
-  auto add = [&](size_t d, int64_t low, int64_t high, int64_t interior) {
-    const int64_t size = view.dims[d];
-    arranged.dims.push_back(size);
-    arranged.strides.push_back(view.strides[d]);
-    around.low.push_back(low);
-    around.interior.push_back(interior);
-    padded.push_back((size == 0 ? 0 : (size - 1) * (interior + 1) + 1) + low + high);
-    pads = pads || low != 0 || padded.back() != size;
-  };
-  add(batch, 0, 0, 0);
-  if (!patches.feature_last) add(feature, 0, 0, 0);
-  for (size_t i = 0; i < n; ++i)
-    add(size_t(spatial[i]), padding[2 * i], padding[2 * i + 1], dilation[i] - 1);
-  if (patches.feature_last) add(feature, 0, 0, 0);
-  if (pads) {
-    const std::byte zero[16] = {};
-    BufferId out = b.NewTemp(size_t(Product(padded)) * DTypeBytes(product));
-    EmitPad(b, std::move(arranged), {b.NewConstant(zero, sizeof(zero)), 0}, around, out, padded);
-    arranged = View{out, product, 0, padded, DenseStrides(padded)};
-  } else if (regroup) {
-    const Place place = b.Dense(arranged);
-    arranged.buffer = place.buffer;
-    arranged.offset = place.bytes / int64_t(DTypeBytes(product));
-    arranged.strides = DenseStrides(arranged.dims);
-  }
-
-  patches.buffer = arranged.buffer;
-  patches.offset = arranged.offset;
-  const size_t at = patches.feature_last ? 1 : 2;  // of the spatial dimensions
-  const size_t feature_at = patches.feature_last ? n + 1 : 1;
-  const int64_t batches = arranged.dims[0] / batch_groups;
-  const int64_t features = arranged.dims[feature_at] / feature_groups;
-  patches.group_stride =
-      batch_groups > 1 ? batches * arranged.strides[0] : features * arranged.strides[feature_at];
-  patches.positions = {batches};
-  patches.position_strides = {arranged.strides[0]};
-  auto add_features = [&] {
-    patches.depth.push_back(features);
-    patches.depth_strides.push_back(arranged.strides[feature_at]);
-  };
-  if (!patches.feature_last) add_features();
-  for (size_t i = 0; i < n; ++i) {
-    const int64_t stride = arranged.strides[at + i];
-    patches.positions.push_back(op.type().dims[size_t(op.IntList("output_spatial_dimensions")[i])]);
-    patches.position_strides.push_back(stride * op.IntList("window_strides")[i]);
-    patches.depth.push_back(
-        op.operand_type(1).dims[size_t(op.IntList("kernel_spatial_dimensions")[i])]);
-    patches.depth_strides.push_back(stride * op.IntList("rhs_dilation")[i]);
-  }
-  if (patches.feature_last) add_features();
-  return patches;
-}
-
-int64_t GroupCount(const Op& op) {
-  return std::max(op.Int("batch_group_count"), op.Int("feature_group_count"));
-}
-
-// The kernel as a matrix: along a patch, and along the output's features.
-struct KernelMatrix {
-  Place at;
-  int64_t depth_stride = 0, feature_stride = 0;  // elements
-};
-
-Result<KernelMatrix> KernelOf(PlanBuilder& b, const Op& op, DType product, bool feature_last) {
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(View view, OperandAs(b, op.operands[1], product));
-  const Dims& spatial = op.IntList("kernel_spatial_dimensions");
-  const Dims& reversal = op.IntList("window_reversal");
-  for (size_t i = 0; i < spatial.size(); ++i) {
-    const size_t d = size_t(spatial[i]);
-    if (reversal[i] == 0 || view.dims[d] == 0) continue;
-    view.offset += (view.dims[d] - 1) * view.strides[d];
-    view.strides[d] = -view.strides[d];
-  }
-  Dims order;
-  const int64_t feature = op.Int("kernel_input_feature_dimension");
-  const int64_t out_feature = op.Int("kernel_output_feature_dimension");
-  if (!feature_last) order.push_back(feature);
-  order.insert(order.end(), spatial.begin(), spatial.end());
-  if (feature_last) order.push_back(feature);
-  std::optional<Axis> depth = Join(view, order);
-  int64_t feature_stride = view.strides[size_t(out_feature)];
-  const bool thin =
-      GroupCount(op) > 1 &&
-      op.type().dims[size_t(op.Int("output_feature_dimension"))] < kFewFeatures * GroupCount(op);
-  if (depth && !(thin && feature_stride < depth->stride))
-    return KernelMatrix{
-        {view.buffer, view.offset * int64_t(DTypeBytes(product))}, depth->stride, feature_stride};
-  // The features of a thin group are multiplied one by one, so each lies together.
-  order.insert(thin ? order.begin() : order.end(), out_feature);
-  View arranged{view.buffer, view.dtype, view.offset, {}, {}};
+// The view with its dimensions in this order.
+View Ordered(const View& view, const Dims& order) {
+  View ordered{view.buffer, view.dtype, view.offset, {}, {}};
   for (int64_t d : order) {
-    arranged.dims.push_back(view.dims[size_t(d)]);
-    arranged.strides.push_back(view.strides[size_t(d)]);
+    ordered.dims.push_back(view.dims[size_t(d)]);
+    ordered.strides.push_back(view.strides[size_t(d)]);
   }
-  const int64_t features = view.dims[size_t(out_feature)];
-  const int64_t elements = view.num_elements() / features;
-  const Place place = b.Dense(arranged);
-  return KernelMatrix{place, thin ? 1 : features, thin ? elements : 1};
+  return ordered;
 }
 
-// One product a task: a part of the positions and of the output's features, of one group.
-struct Tasks {
-  Cut positions, depth;
-  bool in_place = false;           // the product reads the input where it lies
-  Axis position_axis, depth_axis;  // then
-  bool depth_first = false;   // how copied patches lie: the elements of each patch together, or not
-  bool feature_last = false;  // the result's features lie together
-  int64_t groups = 1, features = 1, feature_parts = 1, features_per_part = 1;
-  int64_t all_features = 1, all_positions = 1, spatial_positions = 1;
-  int64_t workers = 1;
-  size_t patch_bytes = 0, scratch_bytes = 0;  // for each worker
-};
-
-int64_t RoundUp(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
-
-Tasks TasksOf(const PlanBuilder& b, const Op& op, const Patches& patches, DType product,
-              bool feature_last) {
-  Tasks tasks;
-  const int64_t bytes = int64_t(DTypeBytes(product));
-  const int64_t threads = b.threads();
-  tasks.feature_last = feature_last;
-  tasks.groups = GroupCount(op);
-  tasks.all_features = op.type().dims[size_t(op.Int("output_feature_dimension"))];
-  tasks.features = tasks.all_features / tasks.groups;
-  tasks.all_positions = Product(patches.positions);
-  tasks.spatial_positions = tasks.all_positions / patches.positions[0];
-  const int64_t depth = Product(patches.depth);
-
-  // Where features come before positions, the positions of one batch lie together, not more.
-  const size_t first_axis = feature_last ? 0 : 1;
-  View view{kNoBuffer, product, 0, patches.positions, patches.position_strides};
-  Dims axes;
-  for (size_t d = first_axis; d < view.dims.size(); ++d) axes.push_back(int64_t(d));
-  const std::optional<Axis> position_axis = Join(view, axes);
-  view.dims = patches.depth, view.strides = patches.depth_strides;
-  axes.clear();
-  for (size_t d = 0; d < view.dims.size(); ++d) axes.push_back(int64_t(d));
-  const std::optional<Axis> depth_axis = Join(view, axes);
-  tasks.in_place = position_axis && depth_axis;
-  if (tasks.in_place) {
-    tasks.position_axis = *position_axis;
-    tasks.depth_axis = *depth_axis;
-  }
-  tasks.depth_first = patches.feature_last;
-
-  const bool worth_sharing =
-      threads > 1 && double(depth) * double(op.type().num_elements()) > 65536.0;
-  const int64_t share = worth_sharing ? RoundUp((tasks.all_positions + threads - 1) / threads, 8)
-                                      : tasks.all_positions;
-  const int64_t patch_depth = tasks.in_place ? depth : std::min(depth, kPatchDepth);
-  int64_t target = share;
-  if (!tasks.in_place)
-    target = std::min(share, std::max<int64_t>(kPatchBytes / (patch_depth * bytes), 16));
-  tasks.positions = CutInto(patches.positions, target, first_axis);
-  tasks.depth = CutInto(patches.depth, patch_depth, 0);
-  if (worth_sharing && tasks.groups * tasks.positions.count < threads && tasks.features >= 64)
-    tasks.feature_parts = threads;
-  tasks.features_per_part =
-      RoundUp((tasks.features + tasks.feature_parts - 1) / tasks.feature_parts, 8);
-  tasks.feature_parts = (tasks.features + tasks.features_per_part - 1) / tasks.features_per_part;
-  tasks.workers =
-      worth_sharing ? std::min(threads, tasks.groups * tasks.positions.count * tasks.feature_parts)
-                    : 1;
-  const int64_t part = tasks.positions.range * tasks.positions.inner;
-  const int64_t part_depth = tasks.depth.range * tasks.depth.inner;
-  if (!tasks.in_place) tasks.patch_bytes = size_t(RoundUp(part * part_depth * bytes, 64));
-  const int64_t rows = feature_last ? part : tasks.features_per_part;
-  const int64_t columns = feature_last ? tasks.features_per_part : part;
-  tasks.scratch_bytes =
-      tasks.patch_bytes +
-      size_t(RoundUp(
-          int64_t(kernels::Kernels().gemm_scratch_bytes(product, rows, columns, part_depth)), 64));
-  return tasks;
+Dims Numbers(const Op& op, const char* first, const char* second, const char* spatial) {
+  Dims numbers = {op.Int(first), op.Int(second)};
+  const Dims& rest = op.IntList(spatial);
+  numbers.insert(numbers.end(), rest.begin(), rest.end());
+  return numbers;
 }
 
-class Convolution {
- public:
-  Convolution(Patches patches, KernelMatrix kernel, Tasks tasks, DType product)
-      : patches_(std::move(patches)),
-        kernel_(kernel),
-        tasks_(std::move(tasks)),
-        bytes_(int64_t(DTypeBytes(product))),
-        sum_bytes_(int64_t(DTypeBytes(kernels::AccumulatorType(product)))),
-        gemm_(kernels::Kernels().gemm[size_t(product)]),
-        copy_(kernels::Kernels().copy[kernels::SizeIndex(DTypeBytes(product))]) {}
+Dims OutputNumbers(const Op& op) {
+  return Numbers(op, "output_batch_dimension", "output_feature_dimension",
+                 "output_spatial_dimensions");
+}
 
-  void Run(const Frame& frame, std::byte* out, std::byte* scratch) const {
-    const std::byte* in = frame.At(patches_.buffer) + patches_.offset * bytes_;
-    const std::byte* kernel = kernel_.at.At(frame);
-    const int64_t count = tasks_.groups * tasks_.positions.count * tasks_.feature_parts;
-    frame.pool->ParallelFor(tasks_.workers, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t w = begin; w < end; ++w)
-        for (int64_t i = count * w / tasks_.workers; i < count * (w + 1) / tasks_.workers; ++i)
-          Task(i, in, kernel, out, scratch + size_t(w) * tasks_.scratch_bytes);
-    });
+Result<Convolution> ShapeOf(PlanBuilder& b, const Op& op, DType product) {
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(View lhs, OperandAs(b, op.operands[0], product));
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(View kernel, OperandAs(b, op.operands[1], product));
+  Convolution shape;
+  shape.lhs = Ordered(lhs, Numbers(op, "input_batch_dimension", "input_feature_dimension",
+                                   "input_spatial_dimensions"));
+  shape.kernel =
+      Ordered(kernel, Numbers(op, "kernel_input_feature_dimension",
+                              "kernel_output_feature_dimension", "kernel_spatial_dimensions"));
+  const Dims& padding = op.IntList("padding");
+  const Dims numbers = OutputNumbers(op);
+  int64_t positions = 1;
+  bool last = true;  // whether the wanted result has the features after the positions
+  for (size_t i = 0; i + 2 < numbers.size(); ++i) {
+    const size_t d = i + 2;
+    shape.windows.push_back({.positions = op.type().dims[size_t(numbers[d])],
+                             .stride = op.IntList("window_strides")[i],
+                             .low = padding[2 * i],
+                             .high = padding[2 * i + 1],
+                             .lhs_dilation = op.IntList("lhs_dilation")[i],
+                             .rhs_dilation = op.IntList("rhs_dilation")[i]});
+    positions *= shape.windows[i].positions;
+    last = last && numbers[d] < numbers[1];
+    if (op.IntList("window_reversal")[i] == 0 || shape.kernel.dims[d] == 0) continue;
+    shape.kernel.offset += (shape.kernel.dims[d] - 1) * shape.kernel.strides[d];
+    shape.kernel.strides[d] = -shape.kernel.strides[d];
   }
+  shape.feature_groups = op.Int("feature_group_count");
+  shape.batch_groups = op.Int("batch_group_count");
+  // Features go last where they are wanted there, unless groups have few of them, and where there
+  // are too few positions for rows of their own.
+  shape.feature_last = (last && !shape.thin()) || positions < kFewPositions;
+  return shape;
+}
 
- private:
-  void Task(int64_t i, const std::byte* in, const std::byte* kernel, std::byte* out,
-            std::byte* scratch) const {
-    const int64_t feature_part = i % tasks_.feature_parts;
-    i /= tasks_.feature_parts;
-    const Cut::Part at = tasks_.positions.At(i % tasks_.positions.count, patches_.position_strides);
-    const int64_t group = i / tasks_.positions.count;
-    const int64_t feature = group * tasks_.features + feature_part * tasks_.features_per_part;
-    const int64_t features =
-        std::min(tasks_.features_per_part, (group + 1) * tasks_.features - feature);
-    in += (group * patches_.group_stride + at.offset) * bytes_;
-    kernel += feature * kernel_.feature_stride * bytes_;
-    if (tasks_.feature_last) {
-      out += (at.first * tasks_.all_features + feature) * sum_bytes_;
-    } else {
-      const int64_t batch = at.first / tasks_.spatial_positions;
-      out += ((batch * tasks_.all_features + feature) * tasks_.spatial_positions +
-              at.first % tasks_.spatial_positions) *
-             sum_bytes_;
-    }
-    for (int64_t d = 0; d < tasks_.depth.count; ++d) {
-      const Cut::Part deep = tasks_.depth.At(d, patches_.depth_strides);
-      const std::byte* patch = in + deep.offset * bytes_;
-      int64_t position_stride = tasks_.position_axis.stride;
-      int64_t depth_stride = tasks_.depth_axis.stride;
-      if (!tasks_.in_place) {
-        position_stride = tasks_.depth_first ? deep.elements : 1;
-        depth_stride = tasks_.depth_first ? 1 : at.elements;
-        CopyPatches(patch, at, deep, scratch);
-        patch = scratch;
-      }
-      kernels::GemmArgs args{};
-      args.k = deep.elements;
-      args.c = out;
-      args.accumulate = d > 0;
-      const std::byte* part = kernel + deep.first * kernel_.depth_stride * bytes_;
-      if (tasks_.feature_last) {
-        args.m = at.elements, args.n = features;
-        args.a = patch, args.a_row = position_stride, args.a_col = depth_stride;
-        args.b = part, args.b_row = kernel_.depth_stride, args.b_col = kernel_.feature_stride;
-        args.c_row = tasks_.all_features;
-      } else {
-        args.m = features, args.n = at.elements;
-        args.a = part, args.a_row = kernel_.feature_stride, args.a_col = kernel_.depth_stride;
-        args.b = patch, args.b_row = depth_stride, args.b_col = position_stride;
-        args.c_row = tasks_.spatial_positions;
-      }
-      gemm_(args, scratch + tasks_.patch_bytes);
-    }
-  }
-
-  // A part of the positions by a part of the depth, dense.
-  void CopyPatches(const std::byte* in, const Cut::Part& at, const Cut::Part& deep,
-                   std::byte* out) const {
-    int64_t dims[kernels::kMaxCopyRank], from[kernels::kMaxCopyRank], to[kernels::kMaxCopyRank];
-    int64_t rank = 0;
-    auto add = [&](const Cut& cut, const Cut::Part& part, const Dims& strides, int64_t step) {
-      const size_t last = cut.dims.size();
-      for (size_t d = last; d-- > cut.axis; ++rank) {
-        dims[rank] = d == cut.axis ? part.on_axis : cut.dims[d];
-        from[rank] = strides[d] * bytes_;
-        to[rank] = step;
-        step *= dims[rank];
-      }
-    };
-    add(tasks_.positions, at, patches_.position_strides,
-        (tasks_.depth_first ? deep.elements : 1) * bytes_);
-    add(tasks_.depth, deep, patches_.depth_strides,
-        (tasks_.depth_first ? 1 : at.elements) * bytes_);
-    copy_({rank, dims, in, from, out, to});
-  }
-
-  Patches patches_;
-  KernelMatrix kernel_;
-  Tasks tasks_;
-  int64_t bytes_, sum_bytes_;
-  kernels::GemmFn gemm_;
-  kernels::CopyFn copy_;
-};
-
-// The result's dimensions in the order in which the products make them: batch, positions and
-// features last, or features before positions.
-Dims OrderOf(const Op& op, bool feature_last) {
-  const Dims& spatial = op.IntList("output_spatial_dimensions");
-  Dims order = {op.Int("output_batch_dimension")};
-  if (!feature_last) order.push_back(op.Int("output_feature_dimension"));
-  order.insert(order.end(), spatial.begin(), spatial.end());
-  if (feature_last) order.push_back(op.Int("output_feature_dimension"));
+// The result's dimensions in the order in which they are made, of batch, features and positions.
+template <typename T>
+std::vector<T> InOrder(const std::vector<T>& list, bool feature_last) {
+  std::vector<T> order = list;
+  if (feature_last) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   return order;
 }
 
-// Whether features go after positions in the result that is made: where they do in the one that is
-// wanted, unless groups have few of them, or where there are too few positions for rows of their
-// own.
-bool FeaturesLast(const Op& op) {
-  const Dims& spatial = op.IntList("output_spatial_dimensions");
-  int64_t positions = 1;
-  bool last = true;
-  for (int64_t d : spatial) {
-    positions *= op.type().dims[size_t(d)];
-    last = last && d < op.Int("output_feature_dimension");
+// How many convolutions of the undilated input make this one: a dilated input is mostly zeros, and
+// every lhs_dilation-th result sees the same elements of the kernel fall on the others. One where
+// that does not pay.
+int64_t PhasesOf(const Convolution& shape) {
+  int64_t phases = 1;
+  for (const Convolution::Window& window : shape.windows) {
+    if (window.lhs_dilation > 1 && window.stride > 1) return 1;
+    phases *= window.lhs_dilation;
+    if (phases > kMaxPhases) return 1;
   }
-  const int64_t features =
-      op.type().dims[size_t(op.Int("output_feature_dimension"))] / GroupCount(op);
-  const bool thin = GroupCount(op) > 1 && features < kFewFeatures;
-  return (last && !thin) || positions < kFewPositions;
+  return phases;
+}
+
+// The results at `phase`, `phase` + lhs_dilation and so on in one spatial dimension. What they see
+// of the kernel may be nothing.
+void TakePhase(Convolution& shape, size_t dimension, int64_t phase) {
+  Convolution::Window& window = shape.windows[dimension];
+  const size_t d = dimension + 2;
+  const int64_t in = shape.lhs.dims[d], dilation = window.lhs_dilation;
+  int64_t& taps = shape.kernel.dims[d];
+  // Element k of the kernel falls on the place phase + k * rhs_dilation - low of the dilated input.
+  const int64_t common = std::gcd(dilation, window.rhs_dilation), step = dilation / common;
+  int64_t first = 0;
+  auto place = [&] { return phase + first * window.rhs_dilation - window.low; };
+  while (first < step && place() % dilation != 0) ++first;
+  if (first == step || first >= taps) {
+    taps = 0;
+    first = 0;
+  } else {
+    taps = (taps - 1 - first) / step + 1;
+  }
+  shape.kernel.offset += first * shape.kernel.strides[d];
+  shape.kernel.strides[d] *= step;
+  window.positions = (window.positions - 1 - phase) / dilation + 1;
+  window.low = taps == 0 ? 0 : -(place() / dilation);
+  window.rhs_dilation /= common;
+  window.high = window.positions + (taps - 1) * window.rhs_dilation - in - window.low;
+  window.lhs_dilation = 1;
+}
+
+// The sums phase by phase, each put in its places of `sums`.
+void EmitPhases(PlanBuilder& b, const Op& op, const Convolution& shape, const Dims& made_dims,
+                DType sum, Place sums, int64_t phases) {
+  const size_t first = shape.feature_last ? 1 : 2;  // of the spatial dimensions as made
+  for (int64_t i = 0; i < phases; ++i) {
+    Convolution part = shape;
+    View to{sums.buffer, sum, 0, made_dims, DenseStrides(made_dims)};
+    int64_t rest = i;
+    bool some = true;
+    for (size_t d = 0; d < shape.windows.size(); ++d) {
+      const int64_t dilation = shape.windows[d].lhs_dilation, phase = rest % dilation;
+      rest /= dilation;
+      some = some && phase < shape.windows[d].positions;
+      if (!some || dilation == 1) continue;
+      TakePhase(part, d, phase);
+      to.offset += phase * to.strides[first + d];
+      to.strides[first + d] *= dilation;
+      to.dims[first + d] = part.windows[d].positions;
+    }
+    if (!some) continue;
+    const int64_t elements = to.num_elements();
+    const Place made{b.NewTemp(size_t(elements) * DTypeBytes(sum)), 0};
+    EmitConvolution(b, op, part, made);
+    b.EmitCopy(View{made.buffer, sum, 0, to.dims, DenseStrides(to.dims)}, to);
+  }
 }
 
 }  // namespace
@@ -422,60 +162,45 @@ Status LowerConvolution(PlanBuilder& b, const Op& op) {
     return PlanBuilder::Unsupported(op, "there are more than 14 spatial dimensions");
   const DType product = ProductType(op.operand_type(0).dtype, op.operand_type(1).dtype, type.dtype);
   const DType sum = kernels::AccumulatorType(product);
-  const int64_t sum_bytes = int64_t(DTypeBytes(sum));
-  const bool feature_last = FeaturesLast(op);
+  PJRT_PLUGIN_ASSIGN_OR_RETURN(const Convolution shape, ShapeOf(b, op, product));
 
-  // Where the products go: the result itself, or memory of another type or order.
-  const Dims order = OrderOf(op, feature_last);
+  // Where the sums go: the result itself, or memory of another type or order.
+  const Dims order = InOrder(OutputNumbers(op), shape.feature_last);
   Dims made_dims;
   bool in_order = true;
   for (size_t i = 0; i < order.size(); ++i) {
     made_dims.push_back(type.dims[size_t(order[i])]);
     in_order = in_order && order[i] == int64_t(i);
   }
-  auto new_result = [&] {
-    if (in_order) return b.NewResult(op.result());
+  Place out;
+  if (in_order) {
+    out = b.NewResult(op.result());
+  } else {
     View view{b.NewTemp(type.byte_size()), type.dtype, 0, type.dims, Dims(order.size())};
     const Dims strides = DenseStrides(made_dims);
     for (size_t i = 0; i < order.size(); ++i) view.strides[size_t(order[i])] = strides[i];
-    const Place place{view.buffer, 0};
+    out = {view.buffer, 0};
     b.Bind(op.result(), std::move(view));
-    return place;
-  };
-  const Dims& kernel_dims = op.operand_type(1).dims;
-  if (Product(kernel_dims) == 0) {  // sums of nothing
-    const Place out = new_result();
-    b.Emit(op, {.reads = {}, .writes = {out.buffer}}, [=, size = type.byte_size()](const Frame& f) {
-      std::memset(out.At(f), 0, size);
-      return Status();
-    });
-    return Status();
   }
-
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(Patches patches, PatchesOf(b, op, product));
-  PJRT_PLUGIN_ASSIGN_OR_RETURN(KernelMatrix kernel, KernelOf(b, op, product, patches.feature_last));
-  Tasks tasks = TasksOf(b, op, patches, product, feature_last);
-  b.AddFlops(2.0 * double(elements) * double(Product(patches.depth)));
-  BufferId scratch = b.NewTemp(std::max<size_t>(tasks.scratch_bytes * size_t(tasks.workers), 64));
-  const Place out = new_result();
+  const int64_t sum_bytes = int64_t(DTypeBytes(sum)), out_bytes = int64_t(DTypeBytes(type.dtype));
   const Place sums =
       sum == type.dtype ? out : Place{b.NewTemp(size_t(elements) * size_t(sum_bytes)), 0};
-  Uses uses{.reads = {patches.buffer, kernel.at.buffer}, .writes = {out.buffer, scratch}};
-  if (sums.buffer != out.buffer) uses.writes.push_back(sums.buffer);
-  kernels::ElementwiseFn narrow =
-      sum == type.dtype ? nullptr : kernels::Kernels().Convert(sum, type.dtype);
-  const int64_t out_bytes = int64_t(DTypeBytes(type.dtype));
-  Convolution convolution(std::move(patches), kernel, std::move(tasks), product);
-  b.Emit(op, std::move(uses), [=, convolution = std::move(convolution)](const Frame& frame) {
-    convolution.Run(frame, sums.At(frame), frame.At(scratch));
-    if (narrow != nullptr) {
-      frame.pool->ParallelFor(elements, int64_t{1} << 16, [&](int64_t begin, int64_t end) {
-        const void* from = sums.At(frame) + begin * sum_bytes;
-        narrow(&from, 0, out.At(frame) + begin * out_bytes, end - begin);
-      });
-    }
-    return Status();
-  });
+  const int64_t phases = PhasesOf(shape);
+  if (phases > 1) {
+    EmitPhases(b, op, shape, made_dims, sum, sums, phases);
+  } else {
+    EmitConvolution(b, op, shape, sums);
+  }
+  if (sum == type.dtype) return Status();
+  kernels::ElementwiseFn narrow = kernels::Kernels().Convert(sum, type.dtype);
+  b.Emit("convert result", {.reads = {sums.buffer}, .writes = {out.buffer}},
+         [=](const Frame& frame) {
+           frame.pool->ParallelFor(elements, int64_t{1} << 16, [&](int64_t begin, int64_t end) {
+             const void* from = sums.At(frame) + begin * sum_bytes;
+             narrow(&from, 0, out.At(frame) + begin * out_bytes, end - begin);
+           });
+           return Status();
+         });
   return Status();
 }
 

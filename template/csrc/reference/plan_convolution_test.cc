@@ -160,6 +160,29 @@ TEST(Convolution, Windows) {
   }
 }
 
+// A dilated input without strides, which is done phase by phase; some phases see no element of the
+// kernel, some results are before or behind all input.
+TEST(Convolution, DilatedInput) {
+  for (bool last : {false, true})
+    for (int64_t dilation : {1, 2, 4, 6})
+      for (int64_t low : {-3, 0, 1, 8}) {
+        Case c = Plain(last);
+        c.lhs_dilation = {4, 3};
+        c.rhs_dilation = {dilation, 1};
+        c.padding = {low, 5, 1, low};
+        c.reversal = {1, 0};
+        const int64_t height = 33 + low + 5 - 2 * dilation, width = 19 + 1 + low - 1;
+        c.out = last ? Dims{2, height, width, 4} : Dims{2, 4, height, width};
+        Check<float>(c, DType::kF32);
+      }
+  Case c = Plain(true);
+  c.lhs_dilation = {2, 2};
+  c.feature_groups = 3;
+  c.lhs = {2, 5, 3, 6}, c.rhs = {3, 2, 2, 9}, c.out = {2, 7, 4, 9};
+  Check<float>(c, DType::kF32);
+  Check<int16_t>(c, DType::kS16);
+}
+
 TEST(Convolution, Groups) {
   for (bool last : {false, true}) {
     Case c = Plain(last);
