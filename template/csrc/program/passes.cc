@@ -8,11 +8,13 @@
 #include "program/pass_simplify.h"
 #include "program/pass_spmd.h"
 #include "program/pass_static.h"
+#include "program/pass_tokens.h"
 #include "program/verify.h"
 
 namespace PJRT_PLUGIN_NS::program {
 
 backend::Status RunPasses(Module& module, const PassOptions& options) {
+  TokenPass(module);
   PJRT_PLUGIN_RETURN_IF_ERROR(SpmdPass(module));
   PJRT_PLUGIN_RETURN_IF_ERROR(InlinePass(module, options.kept_composites));
   PJRT_PLUGIN_RETURN_IF_ERROR(LayoutPass(module));

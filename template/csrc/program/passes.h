@@ -2,9 +2,9 @@
 #define PROGRAM_PASSES_H_
 
 // What every backend wants done to a program before it compiles it: calls inlined, arguments and
-// results of other layouts made row-major, the forms of older frameworks and of dynamic shapes
-// brought to one, constants folded, ops simplified, equal ones merged, dead ones removed. In time
-// linear in the size of the program.
+// results that are tokens made empty arrays, those of other layouts row-major, the forms of older
+// frameworks and of dynamic shapes brought to one, constants folded, ops simplified, equal ones
+// merged, dead ones removed. In time linear in the size of the program.
 //
 //   PJRT_PLUGIN_ASSIGN_OR_RETURN(auto module, ReadProgram(code));
 //   PJRT_PLUGIN_RETURN_IF_ERROR(RunPasses(*module));
