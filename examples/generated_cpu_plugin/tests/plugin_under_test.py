@@ -8,6 +8,8 @@ import jax_plugins.mychip as plugin
 from jax_plugins.mychip import _capi as capi
 from jax_plugins.mychip import _config as config
 from jax_plugins.mychip import _jax_compat as jax_compat
+from jax_plugins.mychip import _jax_patches as jax_patches
+from jax_plugins.mychip import _jax_rules as jax_rules
 from jax_plugins.mychip import _library as library
 from jax_plugins.mychip import _preload as preload
 from jax_plugins.mychip import _register as register
@@ -27,6 +29,8 @@ __all__ = [
     "config",
     "doctor",
     "jax_compat",
+    "jax_patches",
+    "jax_rules",
     "library",
     "plugin",
     "preload",

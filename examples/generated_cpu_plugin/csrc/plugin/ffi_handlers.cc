@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "plugin/ffi_api.h"
 #include "plugin/ffi_call.h"
@@ -62,15 +64,17 @@ class FfiHandlers final : public backend::CustomCalls {
     std::lock_guard lock(mutex_);
     const auto at = handlers_.find(name);
     if (at != handlers_.end()) return at->second;
+    std::vector<std::string_view> names;
+    for (const auto& [other, handler] : handlers_) names.push_back(other);
+    // Those that begin like it first: it may be misspelt, and frameworks register many of their
+    // own.
+    std::ranges::stable_sort(names, std::greater(), [&](std::string_view other) {
+      return std::ranges::mismatch(name, other).in1 - name.begin();
+    });
     std::string known;
-    size_t left = kMaxNames;
-    for (const auto& [other, handler] : handlers_) {
-      if (left-- == 0) {
-        known += ", ...";
-        break;
-      }
-      known += (known.empty() ? "" : ", ") + other;
-    }
+    for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i)
+      known += (i == 0 ? "" : ", ") + std::string(names[i]);
+    if (names.size() > kMaxNames) known += ", ...";
     return Unimplemented("no FFI handler '" + name + "' is registered for the platform " +
                          std::string(kPlatformName) + "; registered are: " +
                          (known.empty() ? "none" : known) + " (jax.ffi.register_ffi_target)");

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "program/expand_batch_norm.h"
 #include "program/op_table.h"
 #include "program/rewrite.h"
 
@@ -56,7 +57,8 @@ class Expander {
 
   Op* Add(OpCode code, std::vector<Value*> operands, std::vector<Type> results,
           AttributeList attributes) {
-    return Append(block_, code, std::move(operands), std::move(results), std::move(attributes));
+    return AppendOp(block_, location_, code, std::move(operands), std::move(results),
+                    std::move(attributes));
   }
 
   // The comparator of a sort of values and positions: by value alone.
@@ -73,29 +75,15 @@ class Expander {
                                 : backend::IsSignedInt(dtype) ? ComparisonType::kSigned
                                                               : ComparisonType::kUnsigned;
     const auto direction = largest ? ComparisonDirection::kGt : ComparisonDirection::kLt;
-    Op* before =
-        Append(*body, OpCode::kCompare, {body->arguments[0].get(), body->arguments[1].get()},
-               {Type::Tensor(DType::kPred, {})},
-               {{"compare_type", {int64_t(type)}}, {"comparison_direction", {int64_t(direction)}}});
-    Append(*body, OpCode::kReturn, {before->result()}, {}, {});
+    Op* before = AppendOp(
+        *body, location_, OpCode::kCompare, {body->arguments[0].get(), body->arguments[1].get()},
+        {Type::Tensor(DType::kPred, {})},
+        {{"compare_type", {int64_t(type)}}, {"comparison_direction", {int64_t(direction)}}});
+    AppendOp(*body, location_, OpCode::kReturn, {before->result()}, {}, {});
     sort.regions.push_back(std::move(body));
   }
 
  private:
-  Op* Append(Block& block, OpCode code, std::vector<Value*> operands, std::vector<Type> results,
-             AttributeList attributes) {
-    auto op = std::make_unique<Op>();
-    op->code = code;
-    op->operands = std::move(operands);
-    op->attributes = std::move(attributes);
-    op->location = location_;
-    for (size_t i = 0; i < results.size(); ++i)
-      op->results.push_back(
-          std::make_unique<Value>(Value{std::move(results[i]), op.get(), nullptr, i}));
-    block.ops.push_back(std::move(op));
-    return block.ops.back().get();
-  }
-
   Block& block_;
   std::shared_ptr<const Location> location_;
 };
@@ -129,6 +117,8 @@ void ExpandIn(Block& block, Replacements& replacements, std::vector<std::unique_
     for (const auto& region : op->regions) ExpandIn(*region, replacements, dead);
     if (const TopK asked = ReadTopK(*op); asked.k >= 0) {
       ExpandTopK(*op, asked, block, replacements);
+      dead.push_back(std::move(op));
+    } else if (ExpandBatchNorm(*op, block, replacements)) {
       dead.push_back(std::move(op));
     } else {
       block.ops.push_back(std::move(op));

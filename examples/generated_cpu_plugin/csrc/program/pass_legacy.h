@@ -1,11 +1,13 @@
 #ifndef PROGRAM_PASS_LEGACY_H_
 #define PROGRAM_PASS_LEGACY_H_
 
-// Operations outside of StableHLO as frameworks up to 2025 send them. Later ones send a composite
-// with its decomposition; these send a custom call with none, so it is made here:
+// Operations as frameworks up to 2025 send them, made of others.
 //
 //   mhlo.topk {k, largest}: a stable sort along the last dimension with the positions, the first k
+//   batch_norm_training, _inference, _grad: their definitions
 //
+// Of what is outside of StableHLO, later frameworks send a composite with its decomposition; the
+// older ones send a custom call with none.
 // The elementwise ones (mhlo.erf, mhlo.acos ...) have no equal in StableHLO and stay custom calls.
 
 #include "generated/config.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "program/fold_constants.h"
+#include "program/op_table.h"
 #include "program/rewrite.h"
 #include "program/simplify_op.h"
 
@@ -32,7 +33,25 @@ class Simplifier {
         replacements_.Replace(op->result(), equal);
       } else {
         block.ops.push_back(std::move(op));
+        ReplaceEmptyResults(block);
       }
+    }
+  }
+
+  // Results without elements of the block's last op are constants, whatever makes them: a function
+  // that a custom_call names may not be made for them.
+  void ReplaceEmptyResults(Block& block) {
+    const Op& op = *block.ops.back();
+    if (op.code == OpCode::kConstant || HasSideEffect(op)) return;
+    for (const auto& result : op.results) {
+      const Type& type = result->type;
+      if (!type.is_tensor() || !type.is_static() || type.num_elements() != 0) continue;
+      auto constant = std::make_unique<Op>();
+      constant->location = op.location;
+      constant->results.push_back(std::make_unique<Value>(Value{type, constant.get(), nullptr, 0}));
+      BecomeConstant(*constant, Splat(type, nullptr, 0));
+      replacements_.Replace(result.get(), constant->result());
+      block.ops.push_back(std::move(constant));
     }
   }
 

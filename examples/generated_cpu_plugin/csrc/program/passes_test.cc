@@ -37,6 +37,38 @@ TEST(Passes, RemoveWhatNothingUses) {
   EXPECT_EQ(Optimized(b), "return");
 }
 
+TEST(Passes, TokensOfMainBecomeEmptyArrays) {
+  Builder b({Type::Token(), F32({2})});
+  Op* sent = b.AddOp(OpCode::kSend, {b.argument(1), b.argument(0)}, {Type::Token()},
+                     {{"channel_id", {int64_t{1}}},
+                      {"channel_type", {int64_t{2}}},
+                      {"is_host_transfer", {true}},
+                      {"source_target_pairs", {Ints{}}}});
+  b.Return({sent->result(), b.argument(1)});
+  EXPECT_EQ(Optimized(b), "create_token constant send return");
+  const Function& main = *b.module().main();
+  const Type empty = Type::Tensor(DType::kPred, {0});
+  EXPECT_TRUE(main.body.arguments[0]->type == empty && Returned(b)->type == empty);
+  EXPECT_EQ(main.type.elements.size(), 4u);
+  EXPECT_TRUE(main.type.elements[0] == empty && main.type.elements[2] == empty);
+}
+
+TEST(Passes, ResultsWithoutElementsNeedNoOp) {
+  Builder b({F32({0, 2})});
+  Op* call = b.AddOp(OpCode::kCustomCall, {b.argument(0)}, {F32({0, 2}), I32({})},
+                     {{"call_target_name", {std::string("decompose")}},
+                      {"has_side_effect", {false}},
+                      {"backend_config", {std::string()}},
+                      {"api_version", {int64_t{1}}},
+                      {"called_computations", {std::vector<Attribute>()}},
+                      {"operand_layouts", {std::vector<Attribute>()}},
+                      {"result_layouts", {std::vector<Attribute>()}},
+                      {"result_tilings", {std::vector<Attribute>()}},
+                      {"output_operand_aliases", {std::vector<Attribute>()}}});
+  b.Return({b.Add(OpCode::kNegate, {call->result()}, F32({0, 2}))});
+  EXPECT_EQ(Optimized(b), "constant return");
+}
+
 TEST(Passes, KeepCollectives) {
   Builder b({F32({2})});
   b.Add(OpCode::kCollectivePermute, {b.argument(0)}, F32({2}),

@@ -479,6 +479,21 @@ std::string ToString(const Attribute& attribute) {
   return "unit";
 }
 
+namespace {
+
+// Whether a custom call gives layouts: MLIR wants those of operands and of results then, even where
+// there are none.
+bool SaysLayouts(const Op& op) {
+  for (std::string_view name : {"operand_layouts", "result_layouts"}) {
+    const Attribute* attribute = op.Find(name);
+    const auto* list = attribute == nullptr ? nullptr : attribute->As<std::vector<Attribute>>();
+    if (list != nullptr && !list->empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string AttributesToString(const Op& op) {
   std::string out;
   auto append = [&](std::string_view name, const std::string& text) {
@@ -493,7 +508,9 @@ std::string AttributesToString(const Op& op) {
     if (attribute == nullptr) continue;
     const std::string_view group = GroupOf(op, info.name);
     if (group.empty()) {
-      append(info.name, DeclaredText(info, *attribute));
+      std::string text = DeclaredText(info, *attribute);
+      if (text.empty() && info.name.ends_with("_layouts") && SaysLayouts(op)) text = "[]";
+      append(info.name, text);
     } else if (std::find(printed.begin(), printed.end(), group) == printed.end()) {
       printed.push_back(group);
       // No channel is the channel 0.

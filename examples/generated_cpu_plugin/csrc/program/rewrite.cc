@@ -47,6 +47,20 @@ void BecomeConstant(Op& op, Literal value) {
   Become(op, OpCode::kConstant, {}, {{"value", {std::move(value)}}});
 }
 
+Op* AppendOp(Block& block, std::shared_ptr<const Location> location, OpCode code,
+             std::vector<Value*> operands, std::vector<Type> results, AttributeList attributes) {
+  auto op = std::make_unique<Op>();
+  op->code = code;
+  op->operands = std::move(operands);
+  op->attributes = std::move(attributes);
+  op->location = std::move(location);
+  for (size_t i = 0; i < results.size(); ++i)
+    op->results.push_back(
+        std::make_unique<Value>(Value{std::move(results[i]), op.get(), nullptr, i}));
+  block.ops.push_back(std::move(op));
+  return block.ops.back().get();
+}
+
 Literal Splat(Type type, const std::byte* element, size_t width) {
   Literal literal;
   literal.splat = type.num_elements() > 0;

@@ -47,6 +47,10 @@ const Literal* ConstantOf(const Value* value);
 void Become(Op& op, OpCode code, std::vector<Value*> operands, AttributeList attributes);
 void BecomeConstant(Op& op, Literal value);
 
+// A new op at the end of the block.
+Op* AppendOp(Block& block, std::shared_ptr<const Location> location, OpCode code,
+             std::vector<Value*> operands, std::vector<Type> results, AttributeList attributes);
+
 // A constant whose elements are all the `width` bytes at `element`.
 Literal Splat(Type type, const std::byte* element, size_t width);
 // All elements `value`; only for i1 and integers.

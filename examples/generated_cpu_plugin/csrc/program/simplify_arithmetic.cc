@@ -96,6 +96,11 @@ Value* SimplifyArithmetic(Op& op) {
     }
     case OpCode::kImag:
       return OperandOf(first, OpCode::kComplex) != nullptr ? first->op->operands[1] : nullptr;
+    case OpCode::kGetDimensionSize:
+      if (const int64_t dim = op.Int("dimension");
+          dim >= 0 && dim < first->type.rank() && backend::IsInt(dtype) && op.type().is_tensor())
+        BecomeConstant(op, IntSplat(op.type(), first->type.dims[size_t(dim)]));
+      return nullptr;
     case OpCode::kGetTupleElement:
       if (OperandOf(first, OpCode::kTuple) == nullptr) return nullptr;
       return first->op->operands[size_t(op.Int("index"))];

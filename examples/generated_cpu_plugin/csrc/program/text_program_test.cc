@@ -67,6 +67,21 @@ TEST(Text, KeepsTheTypesOfNumbersThatNoOpDeclares) {
   EXPECT_TRUE(call.discardable[0].value.As<AttributeList>()->at(0).value.dtype == DType::kS32);
 }
 
+// MLIR takes layouts of operands and results, or of neither.
+TEST(Text, WritesLayoutsOfNothingBesideOthers) {
+  auto module = ReadProgram(R"("builtin.module"() ({
+  "func.func"() <{function_type = (tensor<f32>) -> (), sym_name = "main"}> ({
+  ^bb0(%0: tensor<f32>):
+    "stablehlo.custom_call"(%0) <{call_target_name = "f", operand_layouts = [dense<> : tensor<0xindex>]}> : (tensor<f32>) -> ()
+    "func.return"() : () -> ()
+  }) : () -> ()
+}) : () -> ()
+)");
+  EXPECT_EQ(std::string(module.status().message()), "");
+  ASSERT_TRUE(module.ok());
+  EXPECT_CONTAINS(ToString(**module), "result_layouts = []");
+}
+
 TEST(Text, SaysWhatIsWrongAndWhere) {
   EXPECT_CONTAINS(MessageOf("\"builtin.module\"() ({\n  \"func.call\"()"),
                   "malformed program text in line 2: op func.call at the top of the program");

@@ -35,14 +35,33 @@ Status LowerScatter(PlanBuilder& b, const Op& op);
 // plan_reduce.cc
 Status LowerReduce(PlanBuilder& b, const Op& op);
 
+// plan_select_and_scatter.cc
+Status LowerSelectAndScatter(PlanBuilder& b, const Op& op);
+
 // plan_window.cc
 Status LowerReduceWindow(PlanBuilder& b, const Op& op);
 
 // plan_dot.cc
 Status LowerDotGeneral(PlanBuilder& b, const Op& op);
 
+// plan_convolution.cc
+Status LowerConvolution(PlanBuilder& b, const Op& op);
+
+// plan_fft.cc
+Status LowerFft(PlanBuilder& b, const Op& op);
+
+// plan_linear_algebra.cc
+Status LowerCholesky(PlanBuilder& b, const Op& op);
+Status LowerTriangularSolve(PlanBuilder& b, const Op& op);
+
+// plan_map.cc
+Status LowerMap(PlanBuilder& b, const Op& op);
+
 // plan_random.cc
 Status LowerRngBitGenerator(PlanBuilder& b, const Op& op);
+
+// plan_rng.cc
+Status LowerRng(PlanBuilder& b, const Op& op);
 
 // plan_sort.cc
 Status LowerSort(PlanBuilder& b, const Op& op);
@@ -57,6 +76,7 @@ Status LowerAllReduce(PlanBuilder& b, const Op& op);
 Status LowerReduceScatter(PlanBuilder& b, const Op& op);
 Status LowerAllGather(PlanBuilder& b, const Op& op);
 Status LowerAllToAll(PlanBuilder& b, const Op& op);
+Status LowerCollectiveBroadcast(PlanBuilder& b, const Op& op);
 Status LowerCollectivePermute(PlanBuilder& b, const Op& op);
 Status LowerReplicaId(PlanBuilder& b, const Op& op);
 Status LowerPartitionId(PlanBuilder& b, const Op& op);

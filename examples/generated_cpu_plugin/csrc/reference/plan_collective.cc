@@ -191,6 +191,30 @@ Status LowerAllToAll(PlanBuilder& b, const Op& op) {
   return Status();
 }
 
+Status LowerCollectiveBroadcast(PlanBuilder& b, const Op& op) {
+  const auto* dynamic_root = op.Find("has_dynamic_root");
+  if (dynamic_root != nullptr && op.Bool("has_dynamic_root"))
+    return PlanBuilder::Unsupported(op, "the root of its groups is known only at run time");
+  const Groups groups = ExchangeGroups(b, op);
+  const int partitions = b.partitioning().num_partitions;
+  for (size_t k = 0; k < op.results.size(); ++k) {
+    PJRT_PLUGIN_ASSIGN_OR_RETURN(Place in, b.Dense(op.operands[k]));
+    Place out = b.NewResult(op.result(k));
+    EmitExchange(b, TextOf(op), {in}, {out}, groups,
+                 [=, size = op.type(k).byte_size()](const Frame& frame, const Meeting& meeting) {
+                   if (size == 0) return Status();
+                   const int me = frame.replica * partitions + frame.partition;
+                   if (groups[size_t(me)].empty()) {
+                     std::memset(out.At(frame), 0, size);
+                   } else {
+                     std::memcpy(out.At(frame), meeting.Of(0, 0), size);
+                   }
+                   return Status();
+                 });
+  }
+  return Status();
+}
+
 Status LowerCollectivePermute(PlanBuilder& b, const Op& op) {
   GroupMode mode = op.Int("channel_id") <= 0 ? GroupMode::kReplicas : GroupMode::kPartitions;
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Place in, b.Dense(op.operands[0]));

@@ -115,6 +115,8 @@ Status LowerMath(PlanBuilder& b, const Op& op, const Math& math) {
 
 Status LowerCustomCall(PlanBuilder& b, const Op& op) {
   const std::string& target = op.String("call_target_name");
+  // JAX's mark of a value that is not to be removed; nothing is done with it.
+  if (target == "dce_sink" && op.results.empty()) return Status();
   if (op.operands.size() == 1 && op.results.size() == 1 && op.operand_type(0).is_tensor() &&
       op.type().is_tensor()) {
     if (target == program::kFullToShard) return LowerFullToShard(b, op);

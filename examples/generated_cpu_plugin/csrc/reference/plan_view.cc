@@ -1,4 +1,6 @@
-#include <string>
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "program/op_table.h"
@@ -104,16 +106,69 @@ Status LowerReverse(PlanBuilder& b, const Op& op) {
   return Status();
 }
 
+namespace {
+
+// Elements of `wide` bits as several of `narrow` ones, fewer than eight, or the other way round. In
+// memory a narrow element is a byte, of which the low bits count; a signed one fills the others
+// with its sign.
+struct Regrouping {
+  size_t wide, narrow;  // bits
+  bool splits, sign;    // sign: of the result
+
+  static std::byte Extended(unsigned value, size_t bits, bool sign) {
+    const unsigned top = 1u << (bits - 1);
+    return std::byte((value ^ (sign ? top : 0)) - (sign ? top : 0));
+  }
+  void Run(const std::byte* in, std::byte* out, int64_t wide_elements) const {
+    const size_t bytes = (wide + 7) / 8, ratio = wide / narrow;
+    const unsigned mask = (1u << narrow) - 1;
+    for (int64_t e = 0; e < wide_elements; ++e) {
+      if (!splits) std::memset(out, 0, bytes);
+      for (size_t j = 0; j < ratio; ++j) {
+        const size_t byte = j * narrow / 8, shift = j * narrow % 8;
+        if (splits) {
+          *out++ = Extended(unsigned(in[byte] >> shift) & mask, narrow, sign);
+        } else {
+          out[byte] |= (*in++ & std::byte(mask)) << shift;
+        }
+      }
+      if (splits) {
+        in += bytes;
+      } else {
+        if (wide < 8) *out = Extended(unsigned(*out), wide, sign);
+        out += bytes;
+      }
+    }
+  }
+};
+
+}  // namespace
+
 // Only between types of different width: the others are elementwise.
 Status LowerBitcastConvert(PlanBuilder& b, const Op& op) {
   PJRT_PLUGIN_ASSIGN_OR_RETURN(Place place, b.Dense(op.operands[0]));
   const Type& type = op.type();
-  if (backend::DTypeBits(type.dtype) < 8 || backend::DTypeBits(op.operand_type(0).dtype) < 8)
-    return PlanBuilder::Unsupported(op, "elements narrower than a byte are not packed in memory");
+  const Type& from = op.operand_type(0);
+  const size_t to_bits = backend::DTypeBits(type.dtype), in_bits = backend::DTypeBits(from.dtype);
+  if (to_bits < 8 || in_bits < 8) {
+    const Place out = b.NewResult(op.result());
+    const Regrouping regroup{std::max(to_bits, in_bits), std::min(to_bits, in_bits),
+                             to_bits < in_bits, backend::IsSignedInt(type.dtype)};
+    const int64_t elements = regroup.splits ? from.num_elements() : type.num_elements();
+    b.Emit(op, {.reads = {place.buffer}, .writes = {out.buffer}}, [=](const Frame& frame) {
+      regroup.Run(place.At(frame), out.At(frame), elements);
+      return Status();
+    });
+    return Status();
+  }
   const int64_t bytes = int64_t(DTypeBytes(type.dtype));
   if (place.bytes % bytes != 0) {
-    return PlanBuilder::Unsupported(
-        op, "the operand does not lie on a multiple of " + std::to_string(bytes) + " bytes");
+    const int64_t in_bytes = int64_t(DTypeBytes(from.dtype));
+    BufferId aligned = b.NewTemp(from.byte_size());
+    const Dims strides = DenseStrides(from.dims);
+    b.EmitCopy(View{place.buffer, from.dtype, place.bytes / in_bytes, from.dims, strides},
+               View{aligned, from.dtype, 0, from.dims, strides});
+    place = {aligned, 0};
   }
   b.Bind(op.result(),
          View{place.buffer, type.dtype, place.bytes / bytes, type.dims, DenseStrides(type.dims)});

@@ -22,9 +22,11 @@ LIBRARY_NAME: Final = "pjrt_plugin_mychip.so"
 ENV_PREFIX: Final = "MYCHIP_"
 LIBRARY_PATH_VARIABLE: Final = ENV_PREFIX + "LIBRARY_PATH"
 RUNTIME_PATH_VARIABLE: Final = ENV_PREFIX + "RUNTIME_PATH"
+PATCHES_VARIABLE: Final = ENV_PREFIX + "JAX_PATCHES"
 # All variables that the plugin reads, with what they do. The doctor shows those in force.
 ENVIRONMENT: Final = {
     LIBRARY_PATH_VARIABLE: "path of another build of the plugin library",
+    PATCHES_VARIABLE: "1: change JAX where it does things for platforms on its own lists only",
     RUNTIME_PATH_VARIABLE: "folders of the vendor's runtime libraries, instead of all other places",
     ENV_PREFIX + "NUM_DEVICES": "how many devices the simulated machine has",
     ENV_PREFIX + "MEMORY_BYTES": "bytes of memory of each simulated device",

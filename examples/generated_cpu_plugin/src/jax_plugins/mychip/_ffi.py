@@ -113,7 +113,7 @@ class ForeignFunctions:
         Raises PluginError with the library's message, TypeError for other handlers, and ValueError
         for stages that do not exist.
         """
-        stages = dict(fn) if isinstance(fn, Mapping) else {"execute": fn}
+        stages = stages_of(fn)
         if unknown := sorted(set(stages) - set(_STAGES)):
             raise ValueError(f"{name}: {unknown[0]!r} is no stage; there are {', '.join(_STAGES)}")
         text = name.encode()
@@ -123,7 +123,7 @@ class ForeignFunctions:
             name_size=len(text),
             api_version=api_version,
             traits=int(getattr(traits, "value", traits)),
-            **{stage: _address(function, f"{name}, {stage}") for stage, function in stages.items()},
+            **{stage: address_of(one, f"{name}, {stage}") for stage, one in stages.items()},
         )
         self.custom_call.call(0, args)
 
@@ -134,10 +134,10 @@ class ForeignFunctions:
         """
         if not isinstance(registration, Mapping):
             registration = {"type_id": registration}
-        type_id = ctypes.c_int64.from_address(_address(registration["type_id"], name))
+        type_id = ctypes.c_int64.from_address(address_of(registration["type_id"], name))
         info = _TypeInfo()
         if (capsule := registration.get("type_info")) is not None:
-            address = _address(capsule, name)
+            address = address_of(capsule, name)
             own = _OwnTypeInfo.from_address(address)
             # Before version 0.2 of the FFI it began with the deleter, and no function lies so low.
             is_new = own.struct_size == ctypes.sizeof(_OwnTypeInfo)
@@ -154,7 +154,12 @@ class ForeignFunctions:
         type_id.value = args.type_id
 
 
-def _address(function: Any, what: str) -> int:
+def stages_of(function: Any) -> dict[str, Any]:
+    """The handlers of the stages of a function that is a dict of them, or the only one."""
+    return dict(function) if isinstance(function, Mapping) else {"execute": function}
+
+
+def address_of(function: Any, what: str) -> int:
     """The pointer in a capsule, whatever its name is, or of a ctypes function."""
     if isinstance(function, _FunctionPointer):
         return ctypes.cast(function, ctypes.c_void_p).value or 0

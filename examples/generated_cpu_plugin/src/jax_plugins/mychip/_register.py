@@ -5,7 +5,15 @@ from __future__ import annotations
 import logging
 import os
 
-from . import _ffi, _jax_compat, _tested_jax, vendor_libraries
+from . import (
+    _ffi,
+    _jax_compat,
+    _jax_lapack,
+    _jax_patches,
+    _jax_rules,
+    _tested_jax,
+    vendor_libraries,
+)
 from ._config import MODULE, PLATFORM, PRIORITY
 from ._library import find_library
 from ._preload import VendorLibraryError, preload
@@ -57,9 +65,24 @@ def register() -> str:
     _jax_compat.let_it_fail_quietly(PLATFORM)
     for problem in _ffi.take_foreign_functions(library):
         _logger.warning("%s: %s", PLATFORM, problem)
+    _take_rules()
+    if _jax_patches.wanted(os.environ):
+        for problem in _jax_patches.apply(PLATFORM):
+            _logger.warning("%s: %s", PLATFORM, problem)
     if advice := _advice():
         _logger.warning("%s", advice)
     return "registered"
+
+
+def _take_rules() -> None:
+    """Registers lowering rules; those that this release of JAX has no place for are left out."""
+    rules = [_jax_rules.take_callbacks]
+    rules.append(_jax_lapack.take_linear_algebra)
+    for take in rules:
+        try:
+            take(PLATFORM)
+        except (ImportError, AttributeError) as error:
+            _logger.info("%s: %s is left out: %s", PLATFORM, take.__name__, error)
 
 
 def _advice() -> str:
