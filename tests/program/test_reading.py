@@ -22,6 +22,7 @@ from tests.program.corpus import CASES, lower
 
 pytestmark = pytest.mark.slow  # builds the front end
 
+Done = subprocess.CompletedProcess[str]
 TARGETS = ("1.13.0", "1.15.0", "1.10.0")
 
 
@@ -31,12 +32,26 @@ def artifact(lowered: Any, target: str) -> bytes:
     return bytes(_jax.mlir.serialize_portable_artifact(module, target, True))
 
 
-def dump(program: Path, code: bytes, folder: Path, *options: str) -> str:
+def run(
+    program: Path, code: bytes, folder: Path, *options: str
+) -> subprocess.CompletedProcess[str]:
     path = folder / "program.mlirbc"
     path.write_bytes(code)
-    done = subprocess.run([program, *options, path], capture_output=True, text=True, check=False)
+    return subprocess.run([program, *options, path], capture_output=True, text=True, check=False)
+
+
+def dump(program: Path, code: bytes, folder: Path, *options: str) -> str:
+    """The program as the front end reads it."""
+    done = run(program, code, folder, *options)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def refusal(program: Path, code: bytes, folder: Path) -> str:
+    """Why the front end does not read the program."""
+    done = run(program, code, folder)
+    assert done.returncode == 1, done.stdout
+    return done.stderr
 
 
 def canonical(code: bytes) -> str:
