@@ -43,6 +43,18 @@ constexpr OptionSpec kJobOptions[] = {
      .max = kMaxInt},
 };
 
+// Declared by no driver, and of no effect: what clients ask of a GPU's allocator. They send it to
+// every plugin with the extension that registers custom calls, which is named after GPUs.
+constexpr OptionSpec kAllocatorOptions[] = {
+    {.name = "allocator", .help = "name of the allocator", .default_value = std::string_view()},
+    {.name = "collective_memory_size",
+     .help = "bytes for collectives",
+     .default_value = int64_t{0},
+     .min = 0},
+    {.name = "memory_fraction", .help = "share of the device's memory", .default_value = 1.0},
+    {.name = "preallocate", .help = "take that share at once", .default_value = false},
+};
+
 std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 // "an integer from 1 to 64"
@@ -199,7 +211,8 @@ Result<backend::DriverOptions> ParseOptions(std::span<const PJRT_NamedValue> giv
     const std::string_view name(one.name, one.name_size);
     const OptionSpec* declared = Find(specs, name);
     const OptionSpec* known_job = Find(kJobOptions, name);
-    if (declared == nullptr && known_job == nullptr) {
+    const OptionSpec* ignored = declared == nullptr ? Find(kAllocatorOptions, name) : nullptr;
+    if (declared == nullptr && known_job == nullptr && ignored == nullptr) {
       return InvalidArgument("PJRT_Client_Create: the " + std::string(kPlatformName) +
                              " plugin has no option " + Quoted(name) + "; " + ListOptions(specs));
     }
@@ -211,6 +224,7 @@ Result<backend::DriverOptions> ParseOptions(std::span<const PJRT_NamedValue> giv
       PJRT_PLUGIN_ASSIGN_OR_RETURN(Options::Value value, FromNamedValue(one, *known_job));
       job.Set(name, std::move(value));
     }
+    if (ignored != nullptr) PJRT_PLUGIN_RETURN_IF_ERROR(FromNamedValue(one, *ignored).status());
   }
 
   backend::DriverOptions result;

@@ -23,7 +23,9 @@ using GetEnv = const char* (*)(const char* name);
 // for an option that is not declared (the message lists those that are, with types and ranges), for
 // a value of another type and for one that is out of range. The options that frameworks add for
 // jobs of several processes (node_id, num_nodes, partition_index) are known without being declared,
-// and fill process_index and num_processes.
+// and fill process_index and num_processes. So are those that clients send to whatever they take
+// for a GPU (allocator, collective_memory_size, memory_fraction, preallocate): their type is
+// checked and nothing comes of them, unless the driver declares them.
 backend::Result<backend::DriverOptions> ParseOptions(std::span<const PJRT_NamedValue> given,
                                                      std::span<const backend::OptionSpec> specs,
                                                      GetEnv get_env);

@@ -111,6 +111,21 @@ TEST(Options, TheEnvironmentIsTheDefault) {
                   "environment variable " PJRT_PLUGIN_ENV "_FAST is \"perhaps\"");
 }
 
+TEST(Options, AllocatorsOfGpusHaveNoEffect) {
+  PJRT_NamedValue preallocate = Named("preallocate", PJRT_NamedValue_kBool);
+  preallocate.bool_value = false;
+  PJRT_NamedValue fraction = Named("memory_fraction", PJRT_NamedValue_kFloat);
+  fraction.float_value = 0.5F;
+  EXPECT_TRUE(Parse({preallocate, fraction, Text("allocator", "bfc")}).ok());
+  EXPECT_CONTAINS(Failure({Text("preallocate", "maybe")}), "\"maybe\"; give true or false");
+  EXPECT_CONTAINS(Failure({Int("collective_memory_size", -1)}), "of at least 0");
+  // A driver may have such an option of its own.
+  constexpr backend::OptionSpec kOwn[] = {
+      {.name = "memory_fraction", .help = "of memory", .default_value = 1.0}};
+  const auto own = ParseOptions(std::vector<PJRT_NamedValue>{fraction}, kOwn, NoEnvironment);
+  EXPECT_EQ(own->options.Double("memory_fraction"), 0.5);
+}
+
 // pitfall 79: the processes of a job cannot find each other, as the callbacks for it are not
 // passed on
 TEST(Options, JobsOfSeveralProcesses) {

@@ -8,6 +8,7 @@
 #include "program/passes.h"
 #include "program/read.h"
 #include "program/sample_programs.h"
+#include "program/sample_text.h"
 #include "program/verify.h"
 #include "testing/test.h"
 
@@ -55,9 +56,9 @@ TEST(Fuzz, DamagedProgramsAreRefusedOrRun) {
   const unsigned count = rounds == nullptr ? 3000 : unsigned(std::strtoul(rounds, nullptr, 10));
   unsigned read = 0;
   for (unsigned seed = 0; seed < count; ++seed) {
-    const std::string_view sample = SampleText(kDouble);
-    const std::string_view other = SampleText(kEverything);
-    const std::string code = Mutator(seed).Mutate(std::string(seed % 4 == 0 ? sample : other));
+    const std::string_view samples[] = {SampleText(kDouble), SampleText(kEverything), kSampleText,
+                                        SampleText(kEverything)};
+    const std::string code = Mutator(seed).Mutate(std::string(samples[seed % 4]));
     auto module = ReadProgram(code);
     if (!module.ok()) {
       EXPECT_FALSE(module.status().message().empty());

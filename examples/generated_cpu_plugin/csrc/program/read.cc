@@ -8,10 +8,12 @@
 namespace PJRT_PLUGIN_NS::program {
 
 backend::Result<std::unique_ptr<Module>> ReadProgram(std::string_view code) {
-  if (!IsBytecode(code) && !IsGenericText(code)) {
+  if (!IsBytecode(code) && !IsProgramText(code)) {
     return backend::Unimplemented(
-        "the program is neither MLIR bytecode nor MLIR text in generic form; send a StableHLO "
-        "portable artifact, as frameworks do that ask for the plugin's stablehlo_current_version");
+        "the program is neither MLIR bytecode nor MLIR text; send a StableHLO portable artifact, "
+        "as "
+        "frameworks do that ask for the plugin's stablehlo_current_version, or StableHLO as text, "
+        "which begins with \"module\"");
   }
   auto module = IsBytecode(code) ? ReadBytecode(code) : ReadText(code);
   if (!module.ok()) return module.status();

@@ -10,11 +10,19 @@
 namespace PJRT_PLUGIN_NS::program {
 
 Type ParseType(TextCursor& in);
+// <2x3xf32>, after "tensor"
+Type ParseTensor(TextCursor& in);
 // By its own form: enumerations are their spellings, #stablehlo.dot<...> and its like
 // AttributeLists, a mesh the inlined mesh of a Sharding. Monostate for what no consumer reads.
 Attribute ParseAttribute(TextCursor& in);
 // {name = value, ...}
 AttributeList ParseDictionary(TextCursor& in);
+// [1, 2]
+Ints ParseInts(TextCursor& in);
+// <name = value, ...>; lists of integers become Ints.
+AttributeList ParseParameters(TextCursor& in);
+// [b, 0, f]x[0, i, o]->[b, 0, f]
+AttributeList ParseConvDimensions(TextCursor& in);
 
 }  // namespace PJRT_PLUGIN_NS::program
 

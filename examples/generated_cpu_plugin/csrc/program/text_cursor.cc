@@ -10,7 +10,57 @@ bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') 
 bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool IsName(char c) { return IsLetter(c) || IsDigit(c) || c == '$' || c == '.' || c == '-'; }
 
+// What definitions may be unfolded to, beside 64 times the text.
+constexpr size_t kUnfolded = size_t{16} << 20;
+
 }  // namespace
+
+TextAliases::TextAliases(std::string_view text) : left_(kUnfolded + 64 * text.size()) {
+  const auto skip = [&](size_t at, auto&& predicate) {
+    while (at < text.size() && predicate(text[at])) ++at;
+    return at;
+  };
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  for (size_t line = 0; line < text.size();) {
+    const size_t begin = skip(line, is_blank);
+    if (begin < text.size() && (text[begin] == '#' || text[begin] == '!')) {
+      const size_t end = skip(begin + 1, IsName);
+      const size_t equals = skip(end, is_blank);
+      if (equals < text.size() && text[equals] == '=')
+        definitions_.emplace(text.substr(begin, end - begin), equals + 1);
+    }
+    line = std::min(text.find('\n', line), text.size() - 1) + 1;
+  }
+}
+
+std::optional<size_t> TextAliases::Find(std::string_view name) const {
+  const auto found = definitions_.find(name);
+  if (found == definitions_.end()) return std::nullopt;
+  return found->second;
+}
+
+bool TextAliases::Charge(size_t bytes) {
+  const bool enough = bytes <= left_;
+  left_ -= std::min(bytes, left_);
+  return enough;
+}
+
+std::optional<TextCursor> TextCursor::Definition(std::string_view name) const {
+  const std::optional<size_t> at = aliases_ == nullptr ? std::nullopt : aliases_->Find(name);
+  if (!at) return std::nullopt;
+  TextCursor definition = *this;
+  definition.position_ = *at;
+  return definition;
+}
+
+void TextCursor::Charge(const TextCursor& definition, const TextCursor& end) {
+  Charge(64 + end.position_ - definition.position_);
+}
+
+void TextCursor::Charge(size_t bytes) {
+  if (aliases_ != nullptr && !aliases_->Charge(bytes))
+    Fail("names that unfold to many times the size of the program");
+}
 
 char TextCursor::Peek() {
   if (!ok()) return 0;
@@ -159,14 +209,22 @@ void TextCursor::SkipBrackets(char open, char close) {
 
 void TextCursor::SkipLine() { position_ = std::min(text_.find('\n', position_), text_.size()); }
 
+std::string TextCursor::Line() const {
+  const size_t at = std::min(position_, text_.size());
+  return std::to_string(1 + std::count(text_.begin(), text_.begin() + std::ptrdiff_t(at), '\n'));
+}
+
 void TextCursor::Fail(std::string_view what) {
   if (!ok()) return;
   const size_t at = std::min(position_, text_.size());
-  const auto line = 1 + std::count(text_.begin(), text_.begin() + std::ptrdiff_t(at), '\n');
   const std::string_view rest = text_.substr(at, text_.substr(at, 40).find('\n'));
-  *status_ = backend::InvalidArgument("malformed program text in line " + std::to_string(line) +
-                                      ": " + std::string(what) + ", before '" +
+  *status_ = backend::InvalidArgument("malformed program text in line " + Line() + ": " +
+                                      std::string(what) + ", before '" +
                                       std::string(rest.substr(0, 40)) + "'");
+}
+
+void TextCursor::Unsupported(std::string_view what) {
+  if (ok()) *status_ = backend::Unimplemented(std::string(what) + ", in line " + Line());
 }
 
 }  // namespace PJRT_PLUGIN_NS::program

@@ -10,8 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "backend/status.h"
 #include "generated/config.h"
@@ -20,10 +22,29 @@ namespace PJRT_PLUGIN_NS::program {
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// Where a text defines what it names: "#loc3 = loc(...)", "!t = tensor<4xf32>". MLIR writes each
+// definition on a line of its own, those of locations after their uses.
+class TextAliases {
+ public:
+  // `text` outlives this.
+  explicit TextAliases(std::string_view text);
+
+  // Where the definition of "#loc3" or "!t" begins.
+  std::optional<size_t> Find(std::string_view name) const;
+  // Whether so much more may be unfolded: names stand for names, so that what they stand for can
+  // grow exponentially.
+  bool Charge(size_t bytes);
+
+ private:
+  std::unordered_map<std::string_view, size_t> definitions_;
+  size_t left_;
+};
+
 class TextCursor {
  public:
-  // Both outlive the cursor.
-  TextCursor(std::string_view text, backend::Status* status) : text_(text), status_(status) {}
+  // All outlive the cursor. Without `aliases` there are none.
+  TextCursor(std::string_view text, backend::Status* status, TextAliases* aliases = nullptr)
+      : text_(text), aliases_(aliases), status_(status) {}
 
   bool ok() const { return status_->ok(); }
   backend::Status& status() { return *status_; }
@@ -47,6 +68,11 @@ class TextCursor {
   // Reads up to the bracket that closes the `open` one which comes next.
   void SkipBrackets(char open, char close);
   void SkipLine();
+  // At the definition of the alias `name`; nothing when there is none.
+  std::optional<TextCursor> Definition(std::string_view name) const;
+  // To be called when a definition has been read from `definition`, as Definition returned it.
+  void Charge(const TextCursor& definition, const TextCursor& end);
+  void Charge(size_t bytes);
 
   // How many Nested there are: readers of nested things bound their recursion by it.
   int depth() const { return depth_; }
@@ -63,12 +89,16 @@ class TextCursor {
 
   // "malformed program text in line <n>: <what>, before '<text>'".
   void Fail(std::string_view what);
+  // The same for what is no mistake but not read here: UNIMPLEMENTED, "<what>, in line <n>".
+  void Unsupported(std::string_view what);
 
  private:
   template <typename Predicate>
   std::string While(Predicate predicate);
+  std::string Line() const;
 
   std::string_view text_;
+  TextAliases* aliases_ = nullptr;
   size_t position_ = 0;
   int depth_ = 0;
   backend::Status* status_;
