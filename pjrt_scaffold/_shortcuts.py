@@ -27,6 +27,7 @@ def taken() -> Iterator[None]:
         replaced.enter_context(_no_garbage_collected())
         for owner, name, shortcut in (
             (Environment, "from_string", _plain_text_as_it_is),
+            (Environment, "_load_template", _generated_files_rendered_once),
             (worker, "_render_string", _plain_part_as_it_is),
             (worker, "answers_relpath", _answers_file_found_once),
             (question, "get_default", _hidden_answers_computed_once),
@@ -81,6 +82,36 @@ def _plain_text_as_it_is(compiled: Callable[..., Any]) -> Callable[..., Any]:
         return _PlainText(source)
 
     return from_string
+
+
+def _generated_files_rendered_once(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep the text of a generated file for MANIFEST, which holds its hash, or the other way round.
+
+    These files depend on nothing but the answers (tests/registry compares MANIFEST with them).
+    """
+
+    def load_template(self: Any, *arguments: Any, **named: Any) -> Any:
+        template = load(self, *arguments, **named)
+        if str(template.name).startswith("template/csrc/generated/"):
+            render = template.root_render_func
+            if not isinstance(render, _RenderedOnce):  # Jinja keeps templates that it loaded
+                template.root_render_func = _RenderedOnce(render)
+        return template
+
+    return load_template
+
+
+@dataclass
+class _RenderedOnce:
+    """What a Jinja template renders with, and what came of it the first time."""
+
+    render: Callable[[Any], Iterator[str]]
+    text: str | None = None
+
+    def __call__(self, context: Any) -> Iterator[str]:
+        if self.text is None:
+            self.text = "".join(self.render(context))
+        yield self.text
 
 
 def _plain_part_as_it_is(rendered: Callable[..., str]) -> Callable[..., str]:

@@ -284,6 +284,7 @@ def test_copier_is_left_as_it_was(render: Renderer, tmp_path: Path) -> None:
         worker, question = _main.Worker, _user_data.Question
         return (
             Environment.from_string,
+            Environment._load_template,
             worker._render_string,
             worker.answers_relpath,
             question.get_default,
