@@ -53,6 +53,14 @@ _MOST = 20  # findings of a kind that are printed; the reports have all
     type=click.IntRange(1),
     help="How many generated cases of each test (JAX_NUM_GENERATED_CASES).",
 )
+@click.option(
+    "--device-under-test",
+    "device",
+    default="",
+    metavar="KIND",
+    help="Let the tests take the plugin for this kind of device (JAX's flag jax_test_dut): many "
+    "run on `cpu`, `gpu` or `tpu` only, or leave out what those lack. [default: its platform]",
+)
 @click.option("--slow", is_flag=True, help="Run what JAX marks as slow, too.")
 @click.option("--ledger", "ledger_file", type=_FILE, help="Which tests fail, and why (YAML).")
 @click.option("--update-ledger", is_flag=True, help="Write the ledger anew from this run.")
@@ -79,6 +87,7 @@ def jax_tests(
     jobs: int,
     timeout: float,
     cases: int,
+    device: str,
     slow: bool,
     ledger_file: Path | None,
     update_ledger: bool,
@@ -121,7 +130,7 @@ def jax_tests(
         _require_folder(file)
     begins = update_ledger and ledger_file is not None and not ledger_file.exists()
     ledger = ledgers.Ledger() if ledger_file is None or begins else ledgers.read(ledger_file)
-    settings = Settings(timeout, jobs, cases, slow, select)
+    settings = Settings(timeout, jobs, cases, slow, select, device)
     other = model.read(Path(against)) if against and against.endswith(".json") else None
 
     run = session.run(

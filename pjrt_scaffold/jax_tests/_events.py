@@ -61,8 +61,18 @@ class _Events:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to tell. The parent says where, and which tests it knows already."""
+    if device := os.environ["PJRT_SCAFFOLD_DEVICE_UNDER_TEST"]:
+        _take_for(device)
     done = Path(os.environ["PJRT_SCAFFOLD_DONE"]).read_text(encoding="utf-8").split("\n")
     config.pluginmanager.register(_Events(os.environ["PJRT_SCAFFOLD_EVENTS"], frozenset(done)))
+
+
+def _take_for(device: str) -> None:
+    """Set the flag of JAX's tests for the device under test; classes of tests may ask for it."""
+    import jax
+    import jax._src.test_util  # has the flag
+
+    jax.config.update("jax_test_dut", device)
 
 
 def _name(item: pytest.Item) -> str:

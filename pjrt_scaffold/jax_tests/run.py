@@ -38,6 +38,7 @@ class Settings:
         cases: JAX_NUM_GENERATED_CASES: how many of the generated cases of each test.
         slow: run what JAX marks as slow, too.
         select: a pytest expression, `Conv and not Grad`; empty: all.
+        device: the kind of device that the tests take the plugin for, `cpu`; empty: its platform.
     """
 
     seconds: float = 60.0
@@ -45,6 +46,7 @@ class Settings:
     cases: int = 3
     slow: bool = False
     select: str = ""
+    device: str = ""
 
 
 Heard = Callable[[str, int], None]
@@ -194,6 +196,7 @@ def _run_process(
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PJRT_SCAFFOLD_EVENTS": str(events),
         "PJRT_SCAFFOLD_DONE": str(done),
+        "PJRT_SCAFFOLD_DEVICE_UNDER_TEST": settings.device,
     }
     progress.running, progress.since = None, time.monotonic()
     with (

@@ -38,7 +38,7 @@ EVERY_END = """
 """
 
 
-def run(tree: Tree, text: str, **settings: float) -> FileResult:
+def run(tree: Tree, text: str, **settings: object) -> FileResult:
     with trees.tests(tree(ops_test=text), JAX) as folder:
         return run_file(folder, "ops_test.py", TARGET, Settings(**{"seconds": 2, **settings}))  # type: ignore[arg-type]
 
@@ -103,6 +103,24 @@ def test_the_installed_jax_is_tested_with_the_settings(tree: Tree) -> None:
             assert jax.devices()[0].platform == "cpu"
         """,
         cases=7,
+        seconds=60,
+    )
+    assert [(r.test, r.outcome, r.message) for r in result.results] == [("test", "passed", "")]
+
+
+def test_the_device_under_test_is_what_is_said(tree: Tree) -> None:
+    """Already while the file is imported: decorators of classes ask."""
+    result = run(
+        tree,
+        """
+        from jax._src import test_util as jtu
+
+        DEVICE = jtu.device_under_test()
+
+        def test():
+            assert DEVICE == "tpu"
+        """,
+        device="tpu",
         seconds=60,
     )
     assert [(r.test, r.outcome, r.message) for r in result.results] == [("test", "passed", "")]
