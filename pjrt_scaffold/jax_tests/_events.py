@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,10 +63,18 @@ class _Events:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to tell. The parent says where, and which tests it knows already."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     if device := os.environ["PJRT_SCAFFOLD_DEVICE_UNDER_TEST"]:
         _take_for(device)
     done = Path(os.environ["PJRT_SCAFFOLD_DONE"]).read_text(encoding="utf-8").split("\n")
     config.pluginmanager.register(_Events(os.environ["PJRT_SCAFFOLD_EVENTS"], frozenset(done)))
+
+
+def _end_with(parent: int) -> None:
+    """End when the parent is gone: it had no time to end this process if it was killed itself."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def _take_for(device: str) -> None:

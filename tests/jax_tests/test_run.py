@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -124,6 +127,44 @@ def test_the_device_under_test_is_what_is_said(tree: Tree) -> None:
         seconds=60,
     )
     assert [(r.test, r.outcome, r.message) for r in result.results] == [("test", "passed", "")]
+
+
+def test_no_test_outlives_the_command(tree: Tree, tmp_path: Path) -> None:
+    """Nobody waits for a result when the command was killed."""
+    beats = tmp_path / "beats"
+    text = f"""
+        import time
+
+        def test():
+            while True:
+                with open({str(beats)!r}, "a") as beats:
+                    beats.write("x")
+                time.sleep(0.1)
+        """
+    program = (
+        "import sys; from pathlib import Path; from pjrt_scaffold.jax_tests import run, target\n"
+        "here = target.Target('cpu', sys.executable)\n"
+        "run.run_file(Path(sys.argv[1]), 'ops_test.py', here, run.Settings())\n"
+    )
+    with trees.tests(tree(ops_test=text), JAX) as folder:
+        with subprocess.Popen([sys.executable, "-c", program, str(folder)]) as command:
+            until(beats.exists)
+            command.kill()
+        until(lambda: stays_the_same(beats))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until it holds, a minute at most."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def stays_the_same(file: Path) -> bool:
+    before = file.stat().st_size
+    time.sleep(2)
+    return file.stat().st_size == before
 
 
 def test_files_run_side_by_side(tree: Tree) -> None:
