@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -69,12 +70,16 @@ def run_files(
         settings: how.
         heard: is told of progress, several times a second.
     """
+    ended = threading.Event()
     with ThreadPoolExecutor(settings.jobs) as pool:
-        running = [pool.submit(run_file, folder, file, target, settings, heard) for file in files]
+        running = [
+            pool.submit(run_file, folder, file, target, settings, heard, ended) for file in files
+        ]
         try:
             for done in as_completed(running):
                 yield done.result()
         finally:
+            ended.set()  # nobody waits for a file's end after an interruption
             for one in running:
                 one.cancel()
 
@@ -85,14 +90,18 @@ def run_file(
     target: Target,
     settings: Settings,
     heard: Heard = lambda file, count: None,
+    ended: threading.Event | None = None,
 ) -> FileResult:
-    """Run one file, in as many processes as it takes."""
+    """Run one file, in as many processes as it takes; when `ended` is set, no further."""
     began = time.monotonic()
+    ended = ended or threading.Event()
     progress = _Progress(lambda count: heard(file, count))
     with TemporaryDirectory(prefix="pjrt-scaffold-jax-") as home:
         while True:
             known = len(progress.results)
-            end = _run_process(folder, file, target, settings, Path(home), progress)
+            end = _run_process(folder, file, target, settings, Path(home), progress, ended)
+            if ended.is_set():
+                break
             progress.account_for(end)
             if end.whole or len(progress.results) == known:
                 break
@@ -175,6 +184,7 @@ def _run_process(
     settings: Settings,
     home: Path,
     progress: _Progress,
+    ended: threading.Event,
 ) -> _End:
     """Run what is left of a file in one process, and say how that ended."""
     events, done, output = home / "events", home / "done", home / "output"
@@ -214,7 +224,7 @@ def _run_process(
     ):
         told = _Told(heard)
         try:
-            timed_out = _watch(process, told, progress, settings.seconds)
+            timed_out = _watch(process, told, progress, settings.seconds, ended)
         finally:
             _kill(process)
         told.pass_on(progress)
@@ -261,10 +271,14 @@ class _Told:
 
 
 def _watch(
-    process: subprocess.Popen[bytes], told: _Told, progress: _Progress, seconds: float
+    process: subprocess.Popen[bytes],
+    told: _Told,
+    progress: _Progress,
+    seconds: float,
+    ended: threading.Event,
 ) -> bool:
     """Listen until the process ends; True: it took too long and was made to say where it is."""
-    while True:
+    while not ended.is_set():
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_POLL)
             return False
@@ -276,6 +290,7 @@ def _watch(
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(5)
             return True
+    return False
 
 
 def _last_words(output: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -129,8 +130,9 @@ def test_the_device_under_test_is_what_is_said(tree: Tree) -> None:
     assert [(r.test, r.outcome, r.message) for r in result.results] == [("test", "passed", "")]
 
 
-def test_no_test_outlives_the_command(tree: Tree, tmp_path: Path) -> None:
-    """Nobody waits for a result when the command was killed."""
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_test_outlives_the_command(tree: Tree, tmp_path: Path, how: int) -> None:
+    """Nobody waits for a result when the command was interrupted, or killed."""
     beats = tmp_path / "beats"
     text = f"""
         import time
@@ -144,12 +146,13 @@ def test_no_test_outlives_the_command(tree: Tree, tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from pjrt_scaffold.jax_tests import run, target\n"
         "here = target.Target('cpu', sys.executable)\n"
-        "run.run_file(Path(sys.argv[1]), 'ops_test.py', here, run.Settings())\n"
+        "list(run.run_files(Path(sys.argv[1]), ['ops_test.py'], here, run.Settings()))\n"
     )
     with trees.tests(tree(ops_test=text), JAX) as folder:
         with subprocess.Popen([sys.executable, "-c", program, str(folder)]) as command:
             until(beats.exists)
-            command.kill()
+            command.send_signal(how)
+            command.wait(20)  # the test itself has a minute
         until(lambda: stays_the_same(beats))
 
 
