@@ -21,12 +21,21 @@ _MOST = 6000  # characters of a failure that are kept, half from either end
 
 
 class _Events:
-    def __init__(self, path: str, done: frozenset[str]) -> None:
+    def __init__(self, path: str, done: frozenset[str], device: str) -> None:
         self._out = Path(path).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115
         self._done = done
+        self._device = device
 
     def tell(self, **event: Any) -> None:
         self._out.write(json.dumps(event) + "\n")
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        # Before the file is imported: decorators of classes ask for the device. Not earlier: JAX's
+        # tests look for their output in what sys.stdout is now.
+        if self._device and isinstance(collector, pytest.File):
+            _take_for(self._device)
+        return (yield)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
@@ -64,10 +73,11 @@ class _Events:
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to tell. The parent says where, and which tests it knows already."""
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    if device := os.environ["PJRT_SCAFFOLD_DEVICE_UNDER_TEST"]:
-        _take_for(device)
     done = Path(os.environ["PJRT_SCAFFOLD_DONE"]).read_text(encoding="utf-8").split("\n")
-    config.pluginmanager.register(_Events(os.environ["PJRT_SCAFFOLD_EVENTS"], frozenset(done)))
+    events, device = (
+        os.environ[f"PJRT_SCAFFOLD_{name}"] for name in ("EVENTS", "DEVICE_UNDER_TEST")
+    )
+    config.pluginmanager.register(_Events(events, frozenset(done), device))
 
 
 def _end_with(parent: int) -> None:
@@ -78,7 +88,7 @@ def _end_with(parent: int) -> None:
 
 
 def _take_for(device: str) -> None:
-    """Set the flag of JAX's tests for the device under test; classes of tests may ask for it."""
+    """Set the flag of JAX's tests for the device under test."""
     import jax
     import jax._src.test_util  # has the flag
 

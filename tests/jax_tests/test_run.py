@@ -123,6 +123,9 @@ def test_the_device_under_test_is_what_is_said(tree: Tree) -> None:
 
         def test():
             assert DEVICE == "tpu"
+            with jtu.capture_stdout() as output:
+                print("as ever")
+            assert output() == "as ever\\n"
         """,
         device="tpu",
         seconds=60,
