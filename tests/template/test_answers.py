@@ -86,7 +86,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
     "backend": [("gpu", "reference_cpu, stub, own"), ("", "reference_cpu, stub, own")],
     "discovery": [("all", "both, namespace, entry_point")],
     "layout": [("both", "single, split"), ("", "single, split")],
-    "ci": [("gitlab", "github, none")],
+    "ci": [("jenkins", "github, gitlab, none")],
     "pjrt_api_version": [("0.1", VERSIONS[0]), ("1.0", VERSIONS[-1]), ("newest", VERSIONS[0])],
     "frameworks": [("[tensorflow]", "torch_xla"), ("[jax]", "torch_xla")],
     "num_devices": [("0", "from 1 to 64"), ("65", "from 1 to 64"), ("four", "whole number")],

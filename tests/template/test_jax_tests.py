@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from pjrt_scaffold.jax_tests import ledger as ledgers
+from tests.support.gitlab import Pipelines
 from tests.support.rendering import OTHER_NAMES, Answers, Renderer, label
 
 SOME = [{}, {**OTHER_NAMES, "backend": "stub"}, {"layout": "split"}]
@@ -64,21 +65,41 @@ def test_the_workflow_takes_the_tests_of_the_ledgers_jax(render: Renderer, tmp_p
     assert (tmp_path / "output").read_text() == f"jax={jax}\n"
 
 
+@pytest.mark.parametrize("ci", ["github", "gitlab"])
 @pytest.mark.parametrize(
     ("source", "address"),
     [
         ("gh:acme/pjrt-scaffold", "git+https://github.com/acme/pjrt-scaffold"),
+        ("gl:acme/pjrt-scaffold", "git+https://gitlab.com/acme/pjrt-scaffold"),
         ("git+https://example.com/p.git", "git+https://example.com/p.git"),
         ("'https://example.com/p'", "git+https://example.com/p"),
     ],
 )
-def test_the_workflow_installs_the_templates_own_tool(
-    source: str, address: str, render: Renderer, tmp_path: Path
+def test_ci_installs_the_templates_own_tool(
+    source: str, address: str, ci: str, render: Renderer, tmp_path: Path
 ) -> None:
-    (step,) = (s for s in steps(render({})) if s.get("name", "").startswith("pjrt-scaffold"))
     (tmp_path / ".copier-answers.yml").write_text(f"_commit: abc\n_src_path: {source}\n")
     (tmp_path / "python").write_text('#!/bin/sh\necho "$@" > called\n')
     (tmp_path / "python").chmod(0o755)
-    shell(step, tmp_path, PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    script = render({"ci": ci}) / "tools/install_pjrt_scaffold.sh"
+    # Without the folder of this test's own pjrt-scaffold, with which nothing would be installed.
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+    subprocess.run(["sh", str(script)], cwd=tmp_path, check=True, env=environment)
     called = (tmp_path / "called").read_text()
     assert called == f"-m pip install --quiet {address}\n"
+
+
+def test_ci_cannot_install_from_somebodys_machine(render: Renderer, tmp_path: Path) -> None:
+    (tmp_path / ".copier-answers.yml").write_text("_src_path: ../pjrt-scaffold\n")
+    script = render({}) / "tools/install_pjrt_scaffold.sh"
+    done = subprocess.run(["sh", str(script)], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "pjrt-scaffold update --source URL" in done.stdout
+
+
+def test_both_install_it_before_the_tests_run(render: Renderer) -> None:
+    github = [step["run"] for step in steps(render({})) if "run" in step]
+    gitlab = Pipelines.of(render({"ci": "gitlab"})).jobs()["jax-tests"]["script"]
+    for commands in (github, gitlab):
+        assert commands[-2] == "sh tools/install_pjrt_scaffold.sh"
+        assert commands[-1].startswith("make jax-tests PYTHON=python ")

@@ -186,7 +186,9 @@ def test_backend_and_ci_choose_the_folders(tree: Path, answers: Answers) -> None
     assert (tree / "csrc/reference").exists() == reference
     for folder in ("generated", "plugin", "backend", "program", "vendor"):
         assert (tree / "csrc" / folder).is_dir(), folder
-    assert (tree / ".github").exists() == (answers.get("ci", "github") == "github")
+    ci = answers.get("ci", "github")
+    assert (tree / ".github").exists() == (ci == "github")
+    assert (tree / ".gitlab-ci.yml").exists() == (ci == "gitlab")
 
 
 @given("pjrt_api_version")
