@@ -1,12 +1,13 @@
-"""The unmodified cibuildwheel on this machine, without docker and without a container registry.
+"""Generated repositories' cibuildwheel on this machine, without docker and a container registry.
 
 usage: python -m tools.local_cibuildwheel REPOSITORY OUT
 
 Where cibuildwheel wants a manylinux image it gets this machine's own root, as an overlay that
-podman makes: what is written there goes to memory and vanishes. The repository's settings stay as
-they are; what differs here is said by environment variables. So this shows that the settings, the
-build, the repair and the tests in fresh environments work. It does not show that the wheel runs on
-systems older than this one, whose glibc decides the wheel's tag.
+podman makes: what is written there goes to memory and vanishes. It is run by the repository's own
+`make wheels`, whose settings stay as they are; what differs here is said by environment variables.
+So this shows that the target with its pinned tools, the settings, the build, the repair and the
+tests in fresh environments work. It does not show that the wheel runs on systems older than this
+one, whose glibc decides the wheel's tag.
 """
 
 from __future__ import annotations
@@ -109,10 +110,10 @@ def _home() -> Iterator[Path]:
 
 
 def run(repository: Path, out: Path, pythons: Sequence[str], log: Path) -> Path:
-    """Build and test a repository's wheel for this machine.
+    """Build and test a repository's wheel for this machine by its `make wheels`.
 
     Args:
-        repository: with a [tool.cibuildwheel] in its pyproject.toml; not written to.
+        repository: a generated one; takes build/release and an empty wheelhouse/.
         out: the folder for the wheel.
         pythons: versions that it is built and tested with.
         log: takes what cibuildwheel prints.
@@ -122,7 +123,7 @@ def run(repository: Path, out: Path, pythons: Sequence[str], log: Path) -> Path:
 
     Raises:
         UnavailableError: something is missing here.
-        tools.plugins.CommandError: cibuildwheel failed.
+        tools.plugins.CommandError: it failed.
     """
     if lacking := missing():
         raise UnavailableError(f"cibuildwheel cannot run here: {lacking}")
@@ -132,10 +133,9 @@ def run(repository: Path, out: Path, pythons: Sequence[str], log: Path) -> Path:
     with _home() as home:
         settings = environment(home, {version: python or "" for version, python in found.items()})
         command = ["env", *(f"{name}={value}" for name, value in settings.items())]
-        command += [sys.executable, "-m", "cibuildwheel", "--platform", "linux"]
-        plugins.run([*command, "--output-dir", out, repository], log, cwd=repository)
-    (wheel,) = out.glob("*.whl")
-    return wheel
+        plugins.run([*command, "make", "wheels", f"PYTHON={sys.executable}"], log, cwd=repository)
+    (wheel,) = (repository / "wheelhouse").glob("*.whl")
+    return Path(shutil.move(wheel, out))
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""The wheels that vendors ship: built, repaired and tested by cibuildwheel as it is, and looked at.
+"""The wheels that vendors ship: built, repaired and tested by `make wheels`, and looked at.
 
 Needs podman and runc, as root. Each build takes some minutes and says when it begins and ends.
 """
@@ -37,17 +37,20 @@ class Kind:
     Attributes:
         answers: what is not the default.
         package: the package's folder below src.
-        entry_point: the module that the wheel's entry point names.
+        entry_point: the module that the wheel's entry point names; "": there is none.
+        project: the folder of the project that is built.
     """
 
     answers: dict[str, str]
     package: str
     entry_point: str
+    project: str = "."
 
 
 KINDS = {
     "stub": Kind({"backend": "stub", "discovery": "entry_point"}, "mychip", "mychip"),
     "default": Kind({}, "jax_plugins/mychip", "jax_plugins.mychip"),
+    "core": Kind({"backend": "stub", "layout": "split"}, "mychip_core", "", "core"),
 }
 
 
@@ -82,31 +85,31 @@ def shipped(repository: Path, say: Say, tmp_path_factory: pytest.TempPathFactory
     if lacking := local_cibuildwheel.missing():
         pytest.fail(f"cibuildwheel cannot run here: {lacking}", pytrace=False)
     out = tmp_path_factory.mktemp("shipped")
-    say(f"cibuildwheel builds and tests with Python {', '.join(BUILDER)}; log: {out}/log")
+    say(f"make wheels builds and tests with Python {', '.join(BUILDER)}; log: {out}/log")
     wheel = local_cibuildwheel.run(repository, out, BUILDER, out / "log")
     say(f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
     return wheel
 
 
 def expected(kind: Kind, repository: Path, *build_paths: Path) -> Expected:
-    folder = repository / "src" / kind.package
+    folder = repository / kind.project / "src" / kind.package
     files = (path for path in folder.rglob("*") if path.is_file())
     modules = {path.relative_to(folder).as_posix() for path in files if path.suffix != ".so"}
     return Expected(
         kind.package,
         "pjrt_plugin_mychip.so",
         frozenset(name for name in modules if "__pycache__" not in name),
-        REQUIREMENT,
+        REQUIREMENT if kind.entry_point else "",  # a core knows nothing of jax
         kind.entry_point,
         tuple(map(str, build_paths)),
     )
 
 
-def build(repository: Path, out: Path, kind: str) -> Path:
+def build(repository: Path, project: str, out: Path, form: str) -> Path:
     """Build as a vendor does by hand, with nothing left from before. Returns the file."""
     shutil.rmtree(repository / "build", ignore_errors=True)
-    command = [sys.executable, "-m", "build", f"--{kind}"]
-    plugins.run([*command, "--outdir", out, repository], out.parent / f"{out.name}.log")
+    command = [sys.executable, "-m", "build", f"--{form}"]
+    plugins.run([*command, "--outdir", out, repository / project], out.parent / f"{out.name}.log")
     (made,) = out.iterdir()
     return made
 
@@ -119,9 +122,9 @@ def test_shipped_wheel(kind: Kind, repository: Path, shipped: Path) -> None:
     assert check(read(shipped), expected(kind, repository, Path("/project"), repository)) == []
 
 
-def test_settings(repository: Path) -> None:
+def test_settings(kind: Kind, repository: Path) -> None:
     """What the machine of this test cannot show, for its glibc decides the tag here."""
-    text = (repository / "pyproject.toml").read_text(encoding="utf-8")
+    text = (repository / kind.project / "pyproject.toml").read_text(encoding="utf-8")
     settings = tomllib.loads(text)["tool"]["cibuildwheel"]
     assert settings["manylinux-x86_64-image"] == "manylinux_2_28"
     assert settings["manylinux-aarch64-image"] == "manylinux_2_28"
@@ -130,22 +133,24 @@ def test_settings(repository: Path) -> None:
     assert tests == [f"pip install jax=={TESTED[end].jaxlib}" for end in (0, -1)]
 
 
-def test_twice_the_same(repository: Path, shipped: Path, say: Say, tmp_path: Path) -> None:
+def test_twice_the_same(
+    kind: Kind, repository: Path, shipped: Path, say: Say, tmp_path: Path
+) -> None:
     """From two folders, from the source distribution, and by cibuildwheel: the same bytes."""
     say("building from two folders and from the source distribution")
     other = tmp_path / "another place" / "of another name"
     shutil.copytree(repository, other, ignore=shutil.ignore_patterns("build", "dist"))
-    here = build(repository, tmp_path / "here", "wheel")
-    there = build(other, tmp_path / "there", "wheel")
+    here = build(repository, kind.project, tmp_path / "here", "wheel")
+    there = build(other, kind.project, tmp_path / "there", "wheel")
     assert differences(read(here), read(there)) == []
     assert digest(here) == digest(there)
 
-    sources = build(repository, tmp_path / "sdist", "sdist")
-    assert digest(sources) == digest(build(other, tmp_path / "other sdist", "sdist"))
+    sources = build(repository, kind.project, tmp_path / "sdist", "sdist")
+    assert digest(sources) == digest(build(other, kind.project, tmp_path / "other sdist", "sdist"))
     with tarfile.open(sources) as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")
     (unpacked,) = (tmp_path / "unpacked").iterdir()
-    assert digest(build(unpacked, tmp_path / "from sdist", "wheel")) == digest(here)
+    assert digest(build(unpacked, ".", tmp_path / "from sdist", "wheel")) == digest(here)
 
     # The repair writes the tag; there is nothing to graft, so the library stays as it is.
     repaired = (f"{read(here).info}/WHEEL", f"{read(here).info}/RECORD")
