@@ -19,10 +19,41 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 MEGABYTES: Final = 12
 
-# Of what every manylinux_2_28 system has (auditwheel's policy), that which a plugin can want.
-MANYLINUX: Final = re.compile(
-    r"(lib(c|m|dl|rt|pthread|gcc_s)\.so\.\d+|libstdc\+\+\.so\.6|ld-linux-\S+\.so\.\d+)"
-)
+
+@dataclass(frozen=True)
+class System:
+    """What a library may ask of an operating system.
+
+    Attributes:
+        name: of the oldest one that has this.
+        libraries: those that every machine has, of what a plugin can want.
+        here: how its loader spells the folder of the library itself.
+    """
+
+    name: str
+    libraries: re.Pattern[str]
+    here: str
+
+
+SYSTEMS: Final = {
+    # Of auditwheel's policy.
+    "linux": System(
+        "manylinux_2_28",
+        re.compile(
+            r"lib(c|m|dl|rt|pthread|gcc_s)\.so\.\d+|libstdc\+\+\.so\.6|ld-linux-\S+\.so\.\d+"
+        ),
+        "$ORIGIN",
+    ),
+    "macos": System("macOS", re.compile(r"/usr/lib/.+|/System/Library/.+"), "@loader_path"),
+    # The C library came with Windows 10; the compiler's own, with Python.
+    "windows": System(
+        "Windows 10 with Python",
+        re.compile(
+            r"(kernel32|ntdll|advapi32|ucrtbase|vcruntime140(_1)?|api-ms-win-[a-z0-9-]+)\.dll", re.I
+        ),
+        ".",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -33,11 +64,13 @@ class Library:
         exported: names that other libraries can take from it, as C spells them.
         needed: libraries that it loads.
         search_path: RPATH and RUNPATH.
+        system: the one it is for, a key of SYSTEMS.
     """
 
     exported: tuple[str, ...]
     needed: tuple[str, ...] = ()
     search_path: tuple[str, ...] = ()
+    system: str = "linux"
 
 
 @dataclass(frozen=True)
@@ -67,10 +100,10 @@ class Wheel:
 
     @property
     def grafted(self) -> dict[str, str]:
-        """The files that auditwheel copied into it: their names, and those that they had before."""
+        """Files that auditwheel or delvewheel copied into it: their names, and those before."""
         folder = f"{self.name.split('-')[0]}.libs/"
         names = [name.removeprefix(folder) for name in self.contents if name.startswith(folder)]
-        return {name: re.sub(r"-[0-9a-f]{8}(?=\.so)", "", name) for name in names}
+        return {name: re.sub(r"-[0-9a-f]{8,64}(?=\.(so|dll))", "", name) for name in names}
 
     def text(self, name: str) -> Message:
         """A file of headers from its metadata; an empty one where there is none."""
@@ -140,11 +173,13 @@ def read_library(data: bytes) -> Library:
         exported = [str(symbol.name).removeprefix("_") for symbol in parsed.exported_symbols]
         _own, *others = parsed.libraries  # the first is its own name
         needed = [str(library.name) for library in others]
-        return Library(tuple(exported), tuple(needed), tuple(r.path for r in parsed.rpaths))
+        search_path = tuple(rpath.path for rpath in parsed.rpaths)
+        return Library(tuple(exported), tuple(needed), search_path, "macos")
     if isinstance(parsed, lief.PE.Binary):
         table = parsed.get_export()
         exported = [str(entry.name) for entry in table.entries] if table else []
-        return Library(tuple(exported), tuple(str(i.name) for i in parsed.imports))
+        needed = [str(entry.name) for entry in parsed.imports]
+        return Library(tuple(exported), tuple(needed), system="windows")
     raise ValueError("this is no library of Linux, macOS or Windows")
 
 
@@ -210,15 +245,16 @@ def check_library(wheel: Wheel, expected: Expected) -> Iterator[str]:
 
 
 def library_findings(library: Library, grafted: Collection[str] = ()) -> Iterator[str]:
-    """What is wrong with a library of Linux, apart from its bytes; `grafted` ones come with it."""
+    """What is wrong with a library, apart from its bytes; `grafted` ones come with it."""
+    system = SYSTEMS[library.system]
     if library.exported != ("GetPjrtApi",):
         yield f"the library exports {', '.join(library.exported) or 'nothing'}, not just GetPjrtApi"
     for path in library.search_path:
-        if path != "$ORIGIN" and not path.startswith("$ORIGIN/"):
-            yield f"the library looks for others in {path}; only $ORIGIN goes with it"
+        if path != system.here and not path.startswith(f"{system.here}/"):
+            yield f"the library looks for others in {path}; only {system.here} goes with it"
     for name in library.needed:
-        if not MANYLINUX.fullmatch(name) and name not in grafted:
-            yield f"the library needs {name}, which manylinux_2_28 does not have"
+        if not system.libraries.fullmatch(name) and name not in grafted:
+            yield f"the library needs {name}, which {system.name} does not have"
 
 
 def check_metadata(wheel: Wheel, expected: Expected) -> Iterator[str]:

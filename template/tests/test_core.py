@@ -53,7 +53,7 @@ def test_wheel() -> None:
         pytest.skip("installed as editable")
     tags = re.findall(r"^Tag: (.*)$", distribution.read_text("WHEEL") or "", re.M)
     assert tags
-    assert all(re.fullmatch(r"py3-none-(manylinux|linux|macosx).*", tag) for tag in tags), tags
+    assert all(re.fullmatch(r"py3-none-(manylinux|linux|macosx|win).*", tag) for tag in tags), tags
     files = {str(file) for file in distribution.files or []}
     assert any(file.endswith("licenses/LICENSE") for file in files)
     assert any(file.endswith(f"/sboms/{core.CORE_DISTRIBUTION}.cdx.json") for file in files)

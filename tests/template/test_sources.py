@@ -34,6 +34,9 @@ EXTRA = {
     "vendor/backend.cc": ["reference/driver.h"],
     "testing/accelerator/library.cc": ["plugin/", "generated/", "program/", "reference/driver.h"],
 }
+SYSTEMS = {"backend/platform.cc", "testing/pages.h", "plugin/fork_test.cc"}
+"""The files that know what operating systems there are."""
+C_HEADERS = {"math.h", "string.h", "stdbool.h", "stddef.h", "stdint.h"}
 LIMIT = 600
 LONGER: dict[str, str] = {}
 """Hand-written files that may be longer than LIMIT lines, with the reason."""
@@ -63,6 +66,21 @@ def test_includes_follow_the_arrows(csrc: Path) -> None:
             if not included.startswith(tuple(allowed)):
                 wrong.append(f"{name} includes {included}")
             assert (csrc / included).is_file(), f"{name} includes {included}, which is not there"
+    assert wrong == []
+
+
+def test_headers_of_one_system_are_in_few_places(csrc: Path) -> None:
+    """Every other file compiles for Linux, macOS and Windows alike; tests may say where not."""
+    wrong = []
+    for path in sources(csrc):
+        name = path.relative_to(csrc).as_posix()
+        if name not in SYSTEMS:
+            text = path.read_text()
+            if path.stem.endswith("_test"):
+                text = re.sub(r"^#if !defined\(_WIN32\).*?^#endif", "", text, flags=re.M | re.S)
+            found = re.findall(r"^\s*#\s*include <(\S+\.h)>", text, re.MULTILINE)
+            known = {*C_HEADERS, "gtest/gtest.h"}
+            wrong += [f"{name} includes <{header}>" for header in found if header not in known]
     assert wrong == []
 
 

@@ -199,6 +199,18 @@ def test_good_library() -> None:
     assert not list(library_findings(Library(("GetPjrtApi",), needed, ("$ORIGIN",))))
 
 
+def test_good_libraries_of_other_systems() -> None:
+    macos = Library(
+        ("GetPjrtApi",),
+        ("/usr/lib/libc++.1.dylib", "/usr/lib/libSystem.B.dylib"),
+        ("@loader_path",),
+        "macos",
+    )
+    assert not list(library_findings(macos))
+    needed = ("KERNEL32.dll", "api-ms-win-crt-heap-l1-1-0.dll", "VCRUNTIME140_1.dll")
+    assert not list(library_findings(Library(("GetPjrtApi",), needed, system="windows")))
+
+
 # pitfall 34: the library looks for others where it was built
 # pitfall 35: the library needs one that the manylinux image does not have
 @pytest.mark.parametrize(
@@ -211,6 +223,10 @@ def test_good_library() -> None:
         (Library(("GetPjrtApi",), ("libpython3.12.so.1.0",)), "needs libpython3.12"),
         (Library(("GetPjrtApi",), (), ("/opt/vendor",)), "looks for others in /opt/vendor"),
         (Library(("GetPjrtApi",), (), ("$ORIGINAL",)), "looks for others in $ORIGINAL"),
+        (Library(("GetPjrtApi",), (), ("$ORIGIN",), "macos"), "only @loader_path goes with it"),
+        (Library(("GetPjrtApi",), ("/opt/v.dylib",), (), "macos"), "which macOS does not have"),
+        (Library(("GetPjrtApi",), ("msvcp140.dll",), (), "windows"), "needs msvcp140.dll"),
+        (Library(("GetPjrtApi",), ("libstdc++-6.dll",), (), "windows"), "needs libstdc++-6.dll"),
     ],
 )
 def test_findings_in_a_library(library: Library, said: str) -> None:
