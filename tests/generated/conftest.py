@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import sys
 from pathlib import Path
@@ -42,7 +43,13 @@ def wheel(repository: Path) -> Path:
     return found
 
 
-STUB = {**OTHER_NAMES, "backend": "stub", "discovery": "entry_point", "ci": "none"}
+STUB = {
+    **OTHER_NAMES,
+    "backend": "stub",
+    "discovery": "entry_point",
+    "ci": "gitlab",
+    "wheel_platforms": f"[linux_{platform.machine()}]",
+}
 
 
 @pytest.fixture(scope="session")

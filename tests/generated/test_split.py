@@ -5,6 +5,7 @@ A core of another version is the same wheel with other numbers in it.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.generated.conftest import STUB, make
+from tests.generated.release import publish, repair
 from tests.support.rendering import Renderer
 from tools import plugins, wheel_checks
 from tools.jaxlibs_matrix import REQUIREMENT
@@ -36,9 +38,11 @@ def repository(render: Renderer, stub_repository: Path, stub_wheel: Path) -> Pat
 
 
 @pytest.fixture(scope="module")
-def wheels(repository: Path) -> tuple[Path, Path]:
+def wheels(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The wheel of Python files, and the core's."""
-    python, core = sorted((repository / "dist").glob("*.whl"), key=lambda path: "core" in path.name)
+    kept = tmp_path_factory.mktemp("wheels")  # others change dist/
+    found = [Path(shutil.copy(path, kept)) for path in (repository / "dist").glob("*.whl")]
+    python, core = sorted(found, key=lambda path: "core" in path.name)
     return python, core
 
 
@@ -89,6 +93,18 @@ def test_wheels(repository: Path, wheels: tuple[Path, Path]) -> None:
     ]
     # The tag of this machine's own is no fault: the repair for uploads is cibuildwheel's.
     assert [finding for finding in found if "that can be uploaded" not in finding] == []
+
+
+def test_a_release(repository: Path) -> None:
+    """Both packages, from the wheels of this machine to the index."""
+    make(repository, "build", "sdist")
+    (core,) = (repository / "dist").glob("*_core-*.whl")
+    repair(core)
+    make(repository, "check-dist", "TAG=v0.1.0")
+    make(repository, "test-installed", "PYTEST=tests/test_wheel.py tests/test_core.py")
+    sent = publish(repository)
+    assert sent == {path.name: path.read_bytes() for path in (repository / "dist").iterdir()}
+    assert len(sent) == 4
 
 
 def test_jax_runs_on_both(python: Path, repository: Path) -> None:

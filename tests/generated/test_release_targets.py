@@ -1,0 +1,172 @@
+"""The targets of releases, run on a built skeleton, and what the build needs of the network."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.generated.conftest import STUB, make
+from tests.generated.release import publish, repair
+from tests.support.offline import download, offline
+from tests.support.rendering import Renderer
+from tools import plugins, wheel_checks
+from tools.jaxlibs_matrix import REQUIREMENT
+
+pytestmark = pytest.mark.slow
+
+# A runtime that a vendor lets auditwheel copy into the wheel, and what calls it.
+RUNTIME = 'extern "C" const char* AcmertKind() { return "of libacmert"; }\n'
+CALLED = 'extern "C" const char* AcmertKind();\n\nnamespace PJRT_PLUGIN_NS::vendor {\n'
+COMPONENT = """
+[[component]]
+name = "acmert"
+version = "2.1"
+license = "LicenseRef-Acme"
+license-files = ["LICENSE.acmert"]
+libraries = ["libacmert.so.2"]
+"""
+KIND = "import jax\nprint({device.device_kind for device in jax.devices('acme')})"
+
+
+@pytest.fixture(scope="module")
+def repository(render: Renderer, stub_repository: Path, stub_wheel: Path) -> Path:
+    """The skeleton, whatever other tests made of it, with its wheel in dist/."""
+    assert stub_wheel.is_file()  # kept before its repository becomes another one
+    render.fresh(STUB, stub_repository)
+    make(stub_repository, "build")
+    return stub_repository
+
+
+def wheel_of(repository: Path) -> Path:
+    (found,) = (repository / "dist").glob("*.whl")
+    return found
+
+
+def fails(repository: Path, *arguments: str, **environment: str) -> str:
+    """What a make that must fail prints."""
+    done = subprocess.run(
+        ["make", f"PYTHON={sys.executable}", *arguments],
+        cwd=repository,
+        env={**plugins.clean_environ(), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0, done.stdout
+    return done.stdout + done.stderr
+
+
+def test_a_release(repository: Path) -> None:
+    """From the wheel of this machine to the index."""
+    make(repository, "build", "sdist")
+    assert "made for one machine's glibc" in fails(repository, "check-dist", "TAG=v0.1.0")
+    wheel = repair(wheel_of(repository))
+    make(repository, "check-release", "TAG=v0.1.0")
+    make(repository, "check-dist", "TAG=v0.1.0")
+    make(repository, "test-installed", "PYTEST=tests/test_wheel.py tests/test_discovery.py")
+    assert "only what is tagged" in fails(repository, "publish")
+    assert "the tag is v9.9.9" in fails(repository, "publish", "TAG=v9.9.9")
+    sent = publish(repository)
+    assert sorted(sent) == ["jax_acme-0.1.0.tar.gz", wheel.name]
+    for name, data in sent.items():
+        assert data == (repository / "dist" / name).read_bytes()
+
+
+def test_publishing_needs_the_tokens_of_the_job(repository: Path) -> None:
+    """Nothing is sent to the public index from a machine that cannot prove who it is."""
+    said = fails(repository, "publish", "TAG=v0.1.0", GITLAB_CI="true", SIGSTORE_ID_TOKEN="")
+    assert "SIGSTORE_ID_TOKEN" in said
+    assert "Uploading" not in said
+
+
+def test_what_the_index_has_is_enough(repository: Path, tmp_path: Path) -> None:
+    """Wheel and sdist are built without any network, from what pip fetched of an index before."""
+    tools = ["build", "hatchling>=1.28"]
+    tools += [name for name in ("cmake", "ninja") if shutil.which(name) is None]
+    pip = download(tmp_path / "wheels", *tools)
+    requirements = repository / "requirements/release.txt"
+    download(tmp_path / "wheels", "--require-hashes", "-r", requirements)
+    for folder in (".venv", "build/release", "dist"):
+        shutil.rmtree(repository / folder, ignore_errors=True)
+    command = offline(["make", f"PYTHON={sys.executable}", "build", "sdist"])
+    environment = {**plugins.clean_environ(), **pip}
+    done = subprocess.run(
+        command, cwd=repository, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(path.suffix for path in (repository / "dist").iterdir()) == [".gz", ".whl"]
+
+
+@pytest.fixture
+def with_runtime(repository: Path, tmp_path: Path) -> Iterator[Path]:
+    """The skeleton linked with a runtime in a folder of this machine. Yields that folder."""
+    folder = tmp_path / "opt/acme/lib"
+    folder.mkdir(parents=True)
+    (tmp_path / "runtime.cc").write_text(RUNTIME, encoding="utf-8")
+    command = ["c++", "-shared", "-fPIC", "-Wl,-soname,libacmert.so.2", "-o"]
+    command += [str(folder / "libacmert.so.2"), str(tmp_path / "runtime.cc")]
+    subprocess.run(command, check=True)
+    vendor = repository / "csrc/vendor"
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for path in (vendor / n for n in ("driver/device.cc", "sources.cmake", "third_party.toml"))
+    }
+    device, sources, components = texts
+    changed = texts[device].replace("namespace PJRT_PLUGIN_NS::vendor {\n", CALLED, 1)
+    changed = changed.replace('std::string(kVendor) + " skeleton"', "AcmertKind()")
+    assert changed.count("AcmertKind()") == 2
+    device.write_text(changed, encoding="utf-8")
+    libraries = f'set(PLUGIN_VENDOR_LIBRARIES "{folder}/libacmert.so.2")'
+    text = texts[sources].replace("set(PLUGIN_VENDOR_LIBRARIES)", libraries)
+    assert libraries in text
+    sources.write_text(text, encoding="utf-8")
+    components.write_text(texts[components] + COMPONENT, encoding="utf-8")
+    licence = repository / "LICENSE.acmert"
+    licence.write_text("Do what you like.\n", encoding="utf-8")
+    yield folder
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    licence.unlink()
+
+
+def test_a_library_that_is_grafted(repository: Path, with_runtime: Path, tmp_path: Path) -> None:
+    """pitfall 34: where the runtime lay on the building machine is nothing that the wheel knows."""
+    make(repository, "build")
+    wheel = repair(wheel_of(repository), with_runtime)
+    read = wheel_checks.read(wheel)
+    package = repository / "src/acme_x1"
+    expected = wheel_checks.Expected(
+        "acme_x1",
+        "pjrt_plugin_acme_x1.so",
+        frozenset(p.name for p in package.iterdir() if p.is_file() and p.suffix != ".so"),
+        REQUIREMENT,
+        "acme_x1",
+        build_paths=(str(with_runtime), str(repository)),
+        licences=frozenset({"LICENSE", "LICENSE.acmert"}),
+        components=frozenset({"acmert"}),
+        libraries=frozenset({"libacmert.so.2"}),
+    )
+    assert wheel_checks.check(read, expected) == []
+    (grafted,) = read.grafted
+    library = wheel_checks.read_library(read.contents["acme_x1/pjrt_plugin_acme_x1.so"])
+    assert grafted in library.needed
+    assert "$ORIGIN/../jax_acme.libs" in library.search_path
+
+    # Installed where the runtime never was.
+    shutil.rmtree(with_runtime.parent)
+    python = plugins.environment(tmp_path / "venv", [wheel, "jax"], tmp_path / "pip.log")
+    environment = plugins.clean_environ()
+    environment.pop("LD_LIBRARY_PATH", None)
+    done = subprocess.run(
+        [python, "-c", KIND], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout == "{'of libacmert'}\n", done.stderr
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "pytest"], check=True)
+    tests = str(repository / "tests/test_wheel.py")
+    command = [str(python), "-m", "pytest", "-q", tests]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
