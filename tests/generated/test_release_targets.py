@@ -5,32 +5,19 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.generated.conftest import STUB, make
 from tests.generated.release import publish, repair
+from tests.generated.runtime import LICENCES, check_grafted, device_kinds, linked
 from tests.support.offline import download, offline
 from tests.support.rendering import Renderer
 from tools import plugins, wheel_checks
 from tools.jaxlibs_matrix import REQUIREMENT
 
 pytestmark = pytest.mark.slow
-
-# A runtime that a vendor lets auditwheel copy into the wheel, and what calls it.
-RUNTIME = 'extern "C" const char* AcmertKind() { return "of libacmert"; }\n'
-CALLED = 'extern "C" const char* AcmertKind();\n\nnamespace PJRT_PLUGIN_NS::vendor {\n'
-COMPONENT = """
-[[component]]
-name = "acmert"
-version = "2.1"
-license = "LicenseRef-Acme"
-license-files = ["LICENSE.acmert"]
-libraries = ["libacmert.so.2"]
-"""
-KIND = "import jax\nprint({device.device_kind for device in jax.devices('acme')})"
 
 
 @pytest.fixture(scope="module")
@@ -102,71 +89,25 @@ def test_what_the_index_has_is_enough(repository: Path, tmp_path: Path) -> None:
     assert sorted(path.suffix for path in (repository / "dist").iterdir()) == [".gz", ".whl"]
 
 
-@pytest.fixture
-def with_runtime(repository: Path, tmp_path: Path) -> Iterator[Path]:
-    """The skeleton linked with a runtime in a folder of this machine. Yields that folder."""
-    folder = tmp_path / "opt/acme/lib"
-    folder.mkdir(parents=True)
-    (tmp_path / "runtime.cc").write_text(RUNTIME, encoding="utf-8")
-    command = ["c++", "-shared", "-fPIC", "-Wl,-soname,libacmert.so.2", "-o"]
-    command += [str(folder / "libacmert.so.2"), str(tmp_path / "runtime.cc")]
-    subprocess.run(command, check=True)
-    vendor = repository / "csrc/vendor"
-    texts = {
-        path: path.read_text(encoding="utf-8")
-        for path in (vendor / n for n in ("driver/device.cc", "sources.cmake", "third_party.toml"))
-    }
-    device, sources, components = texts
-    changed = texts[device].replace("namespace PJRT_PLUGIN_NS::vendor {\n", CALLED, 1)
-    changed = changed.replace('std::string(kVendor) + " skeleton"', "AcmertKind()")
-    assert changed.count("AcmertKind()") == 2
-    device.write_text(changed, encoding="utf-8")
-    libraries = f'set(PLUGIN_VENDOR_LIBRARIES "{folder}/libacmert.so.2")'
-    text = texts[sources].replace("set(PLUGIN_VENDOR_LIBRARIES)", libraries)
-    assert libraries in text
-    sources.write_text(text, encoding="utf-8")
-    components.write_text(texts[components] + COMPONENT, encoding="utf-8")
-    licence = repository / "LICENSE.acmert"
-    licence.write_text("Do what you like.\n", encoding="utf-8")
-    yield folder
-    for path, text in texts.items():
-        path.write_text(text, encoding="utf-8")
-    licence.unlink()
-
-
-def test_a_library_that_is_grafted(repository: Path, with_runtime: Path, tmp_path: Path) -> None:
+def test_a_library_that_is_grafted(repository: Path, tmp_path: Path) -> None:
     """Where the runtime lay on the building machine, the wheel does not know."""
-    make(repository, "build")
-    wheel = repair(wheel_of(repository), with_runtime)
-    read = wheel_checks.read(wheel)
     package = repository / "src/acme_x1"
-    expected = wheel_checks.Expected(
-        "acme_x1",
-        "pjrt_plugin_acme_x1.so",
-        frozenset(p.name for p in package.iterdir() if p.is_file() and p.suffix != ".so"),
-        REQUIREMENT,
-        "acme_x1",
-        build_paths=(str(with_runtime), str(repository)),
-        licences=frozenset({"LICENSE", "LICENSE.acmert"}),
-        components=frozenset({"acmert"}),
-        libraries=frozenset({"libacmert.so.2"}),
-    )
-    assert wheel_checks.check(read, expected) == []
-    (grafted,) = read.grafted
-    library = wheel_checks.read_library(read.contents["acme_x1/pjrt_plugin_acme_x1.so"])
-    assert grafted in library.needed
-    assert "$ORIGIN/../jax_acme.libs" in library.search_path
-
-    # Installed where the runtime never was.
-    shutil.rmtree(with_runtime.parent)
-    python = plugins.environment(tmp_path / "venv", [wheel, "jax"], tmp_path / "pip.log")
-    environment = plugins.clean_environ()
-    environment.pop("LD_LIBRARY_PATH", None)
-    done = subprocess.run(
-        [python, "-c", KIND], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.stdout == "{'of libacmert'}\n", done.stderr
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "pytest"], check=True)
-    tests = str(repository / "tests/test_wheel.py")
-    command = [str(python), "-m", "pytest", "-q", tests]
-    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    with linked(repository, ".", tmp_path) as folder:
+        make(repository, "build")
+        wheel = repair(wheel_of(repository), folder)
+        expected = wheel_checks.Expected(
+            "acme_x1",
+            "pjrt_plugin_acme_x1.so",
+            frozenset(p.name for p in package.iterdir() if p.is_file() and p.suffix != ".so"),
+            REQUIREMENT,
+            "acme_x1",
+            build_paths=(str(folder), str(repository)),
+            licences=LICENCES,
+            components=frozenset({"acmert"}),
+            libraries=frozenset({"libacmert.so.2"}),
+        )
+        check_grafted(wheel, expected)
+        shutil.rmtree(folder)
+        assert device_kinds([wheel], tmp_path) == "{'of libacmert'}\n"
+        # The repository's own tests of the wheel take what third_party.toml names.
+        make(repository, "test-installed", "PYTEST=tests/test_wheel.py tests/test_library.py")

@@ -14,6 +14,7 @@ import pytest
 
 from tests.generated.conftest import STUB, make
 from tests.generated.release import publish, repair
+from tests.generated.runtime import LICENCES, check_grafted, device_kinds, linked
 from tests.support.rendering import Renderer
 from tools import plugins, wheel_checks
 from tools.jaxlibs_matrix import REQUIREMENT
@@ -105,6 +106,29 @@ def test_a_release(repository: Path) -> None:
     sent = publish(repository)
     assert sent == {path.name: path.read_bytes() for path in (repository / "dist").iterdir()}
     assert len(sent) == 4
+
+
+def test_a_library_that_is_grafted(repository: Path, tmp_path: Path) -> None:
+    """Into the core, which alone is of a platform."""
+    with linked(repository, "core", tmp_path) as folder:
+        make(repository, "build")
+        (core,) = (repository / "dist").glob("*_core-*.whl")
+        core = repair(core, folder)
+        expected = wheel_checks.Expected(
+            "acme_x1_core",
+            "pjrt_plugin_acme_x1.so",
+            frozenset({"__init__.py"}),
+            "",
+            build_paths=(str(folder), str(repository)),
+            licences=LICENCES,
+            components=frozenset({"acmert"}),
+            libraries=frozenset({"libacmert.so.2"}),
+        )
+        check_grafted(core, expected)
+        shutil.rmtree(folder)
+        installed = sorted((repository / "dist").glob("*.whl"))
+        assert device_kinds(installed, tmp_path) == "{'of libacmert'}\n"
+    make(repository, "build")
 
 
 def test_jax_runs_on_both(python: Path, repository: Path) -> None:
