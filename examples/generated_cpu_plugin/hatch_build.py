@@ -28,6 +28,7 @@ HOW_TO_GET_A_COMPILER = """\
   Debian, Ubuntu   apt install g++
   Fedora, RHEL     dnf install gcc-c++
   macOS            xcode-select --install
+  Windows          winget install LLVM.LLVM, beside the build tools of Visual Studio
 GCC 12 or newer and Clang 14 or newer will do; CXX=/path/to/compiler chooses among several."""
 
 # What of others' software is in the wheel; csrc/vendor is the vendor's.
@@ -53,7 +54,8 @@ class CMakeBuildHook(BuildHookInterface[Any]):
         if sys.platform == "darwin":
             os.environ.setdefault("MACOSX_DEPLOYMENT_TARGET", _oldest_macos(self.root))
         platform = self.build_config.builder.get_best_matching_tag().split("-")[2]
-        package, name = Path(self.config["package"]), self.config["library"]
+        package = Path(self.config["package"])
+        name = self.config["library"] + (".dll" if platform.startswith("win") else ".so")
         sources = _sources(self.root)
         # What is wrong there is said before a minute of compiling.
         bill = self._bill_of_materials(sources)
@@ -104,7 +106,7 @@ class CMakeBuildHook(BuildHookInterface[Any]):
                 *(cmake, "-S", str(sources), "-B", str(folder), *generator),
                 *("-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={compiler}"),
                 "-DPJRT_PLUGIN_BUILD_TESTS=OFF",
-                *shlex.split(os.environ.get("CMAKE_ARGS", "")),
+                *_words(os.environ.get("CMAKE_ARGS", "")),
             ],
             "CMake could not configure the project; the reason is above. If it is the compiler:\n"
             + HOW_TO_GET_A_COMPILER,
@@ -268,8 +270,17 @@ def _find_cmake() -> str | None:
 
 def _find_compiler() -> str | None:
     if wanted := os.environ.get("CXX"):
-        return shutil.which(shlex.split(wanted)[0])
-    return next((path for name in ("c++", "g++", "clang++") if (path := shutil.which(name))), None)
+        return shutil.which(_words(wanted)[0])
+    # GCC keeps wide vectors at addresses that Windows' stack does not align, and they fault.
+    names = ("clang++",) if sys.platform == "win32" else ("c++", "g++", "clang++")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+def _words(text: str) -> list[str]:
+    """Arguments as the shell reads them; on Windows a backslash is a part of a path."""
+    if sys.platform != "win32":
+        return shlex.split(text)
+    return [word.strip("\"'") for word in shlex.split(text, posix=False)]
 
 
 def _generator() -> list[str]:

@@ -14,6 +14,23 @@ ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}; this project needs C++20
 ${CMAKE_CXX_COMPILER_ID} ${_oldest_${CMAKE_CXX_COMPILER_ID}} or newer. ${_how}")
 endif()
 
+if(PJRT_PLUGIN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(PJRT_PLUGIN_CCACHE_PROGRAM ccache)
+  if(PJRT_PLUGIN_CCACHE_PROGRAM)
+    # It is tried: a ccache that cannot write its folder, in a sandbox for example, ends every compilation.
+    file(WRITE "${PROJECT_BINARY_DIR}/ccache_works.cc" "int works;\n")
+    execute_process(
+      COMMAND "${PJRT_PLUGIN_CCACHE_PROGRAM}" "${CMAKE_CXX_COMPILER}" -c ccache_works.cc -o ccache_works.o
+      WORKING_DIRECTORY "${PROJECT_BINARY_DIR}" RESULT_VARIABLE _ccache_failed OUTPUT_QUIET ERROR_QUIET)
+    if(_ccache_failed)
+      message(STATUS "${PJRT_PLUGIN_CCACHE_PROGRAM} does not work here, so compiling goes without it")
+    else()
+      message(STATUS "${PJRT_PLUGIN_CCACHE_PROGRAM} keeps what is compiled")
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${PJRT_PLUGIN_CCACHE_PROGRAM}")
+    endif()
+  endif()
+endif()
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

@@ -71,9 +71,12 @@ function(pjrt_plugin_module)
   add_library(${PJRT_PLUGIN_LIBRARY} SHARED ${arg_SOURCES})
   target_link_libraries(${PJRT_PLUGIN_LIBRARY} PRIVATE pjrt_flags ${arg_DEPS})
   target_include_directories(${PJRT_PLUGIN_LIBRARY} PRIVATE "${PROJECT_SOURCE_DIR}/csrc")
-  set_target_properties(${PJRT_PLUGIN_LIBRARY} PROPERTIES PREFIX "" SUFFIX ".so")
+  set_target_properties(${PJRT_PLUGIN_LIBRARY} PROPERTIES PREFIX "" SUFFIX "${PJRT_PLUGIN_SUFFIX}")
   set(exports "${PROJECT_SOURCE_DIR}/cmake/exports")
-  if(APPLE)
+  if(WIN32)
+    # dllexport in the source says what leaves it; a list would be one more place to say so.
+    set(exports "")
+  elseif(APPLE)
     target_link_options(${PJRT_PLUGIN_LIBRARY} PRIVATE
                         "LINKER:-exported_symbols_list,${exports}.apple" "LINKER:-dead_strip")
     set(exports "${exports}.apple")
@@ -86,7 +89,8 @@ function(pjrt_plugin_module)
     set(exports "${exports}.gnu")
   endif()
   set_target_properties(${PJRT_PLUGIN_LIBRARY} PROPERTIES LINK_DEPENDS "${exports}")
-  install(TARGETS ${PJRT_PLUGIN_LIBRARY} LIBRARY DESTINATION . COMPONENT plugin)
+  install(TARGETS ${PJRT_PLUGIN_LIBRARY} LIBRARY DESTINATION . COMPONENT plugin
+          RUNTIME DESTINATION . COMPONENT plugin)  # what Windows calls a DLL
 endfunction()
 
 function(_pjrt_refuse_unknown helper name unknown)

@@ -5,7 +5,13 @@
 // PJRT_Api alone. Of csrc it includes the generated headers of the API, and links nothing. Errors
 // are texts that begin with the code, "3: ...", or "" for none. Any thread may call any function.
 
+#if defined(_WIN32)
+#define NOMINMAX
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
 #include <dlfcn.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +26,18 @@ namespace client {
 
 // The table of the library at PLUGIN_LIBRARY, a path; null with the loader's reason in `why`.
 inline const PJRT_Api* LoadApi(std::string* why = nullptr) {
+#if defined(_WIN32)
+  HMODULE library = LoadLibraryA(PLUGIN_LIBRARY);  // for good, as frameworks do
+  auto symbol =
+      library == nullptr ? nullptr : reinterpret_cast<void*>(GetProcAddress(library, "GetPjrtApi"));
+  const std::string reason = "Windows' error " + std::to_string(GetLastError());
+#else
   void* library = dlopen(PLUGIN_LIBRARY, RTLD_NOW | RTLD_LOCAL);  // for good, as frameworks do
   void* symbol = library == nullptr ? nullptr : dlsym(library, "GetPjrtApi");
+  const char* reason = symbol == nullptr ? dlerror() : "";
+#endif
   if (symbol == nullptr) {
-    if (why != nullptr) *why = dlerror();
+    if (why != nullptr) *why = reason;
     return nullptr;
   }
   return reinterpret_cast<const PJRT_Api* (*)()>(symbol)();

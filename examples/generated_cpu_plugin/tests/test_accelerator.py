@@ -15,7 +15,8 @@ from plugin_under_test import BACKEND, config
 from support import output_of
 
 BUILD = Path(__file__).parents[1] / "build"
-LIBRARY = BUILD / "wheel" / "csrc" / "testing" / "accelerator" / "pjrt_accelerator_plugin.so"
+NAME = f"pjrt_accelerator_plugin{config.LIBRARY_SUFFIX}"
+LIBRARY = BUILD / "wheel" / "csrc" / "testing" / "accelerator" / NAME
 
 pytestmark = [
     pytest.mark.ecosystem,

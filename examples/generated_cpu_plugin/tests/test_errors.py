@@ -72,6 +72,16 @@ def test_options_come_as_text() -> None:
     assert result.stdout.strip() == "3", result.stderr
 
 
+@pytest.mark.skipif(BACKEND != "reference_cpu", reason="options of the reference backend")
+def test_compile_options() -> None:
+    """XLA's own are taken without effect; what is misspelt is not."""
+    options = {"xla_embed_ir_in_executable": True, "exec_time_optimization_effort": 0.5}
+    x = np.zeros(4, np.float32)
+    assert jax.jit(lambda x: x + 1, compiler_options=options)(x).sum() == 4
+    with pytest.raises(jax.errors.JaxRuntimeError, match="No such compile option: 'xlaa_flag'"):
+        jax.jit(lambda x: x + 2, compiler_options={"xlaa_flag": True})(x)
+
+
 @pytest.mark.needs_compiler
 def test_operation_without_implementation_is_refused_by_name() -> None:
     call = jax.ffi.ffi_call("no_such_target", jax.ShapeDtypeStruct((4,), np.float32))

@@ -155,7 +155,7 @@ def test_arrays_of_other_frameworks() -> None:
     device = jax.devices({config.PLATFORM!r})[0]
     x = jax.dlpack.from_dlpack(np.arange(3, dtype=np.int32), device=device)
     print(x.tolist(), x.devices() == {{device}})
-    y = jax.dlpack.from_dlpack(jax.device_put(jnp.array([1, 2], jnp.bfloat16), device))
+    y = jax.dlpack.from_dlpack(jax.device_put(np.array([1, 2], jnp.bfloat16), device))
     print(y.tolist(), y.dtype, y.platform())
     """
     assert output_of(program, WITH_PATCHES).splitlines() == [

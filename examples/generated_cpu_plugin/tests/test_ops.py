@@ -205,3 +205,16 @@ def test_positions_out_of_range(index: str) -> None:
 def test_ranks(rank: int) -> None:
     x = some("float32", (2, 3, 1, 2, 2, 1, 3, 2)[:rank])
     check(lambda x: (x.T + 1, x.sum(), jnp.flip(x), jnp.pad(x, 1), x.reshape(-1)), x)
+
+
+@pytest.mark.parametrize("aggregate", [True, False], ids=["k", "as many as come"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_approximate_top_k(dtype: str, aggregate: bool) -> None:
+    """The exact answer is one that may be given, and the one that JAX's CPU gives."""
+    x = np.random.default_rng(0).permutation(256).reshape(2, 16, 8).astype(jnp.dtype(dtype))
+
+    def program(x: Any) -> Any:
+        options = {"reduction_dimension": 1, "aggregate_to_topk": aggregate}
+        return lax.approx_max_k(x, 3, **options), lax.approx_min_k(x, 3, **options)
+
+    check(program, x)

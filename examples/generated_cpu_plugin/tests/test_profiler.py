@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import resource
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -161,17 +161,21 @@ def test_a_profile_takes_no_more_memory_than_it_may(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="AddressSanitizer keeps freed memory")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not say what was used at most")
 def test_memory_does_not_grow_while_no_profile_is_taken() -> None:
     """pitfalls row 81: a profiler that is always on fills the host's memory."""
+    import resource
+
     run = jax.jit(lambda x: x + 1)
     x = run(np.float32(0))
+    unit = 1024 if sys.platform == "darwin" else 1
 
     def calls(count: int) -> int:
         y = x
         for _ in range(count):
             y = run(y)
         y.block_until_ready()
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
 
     before = calls(2000)
     grown = calls(20000) - before

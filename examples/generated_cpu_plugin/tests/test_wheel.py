@@ -28,7 +28,7 @@ def test_one_wheel_for_every_python(distribution: metadata.Distribution) -> None
     text = distribution.read_text("WHEEL") or ""
     tags = re.findall(r"^Tag: (.*)$", text, re.M)
     assert tags
-    assert all(re.fullmatch(r"py3-none-(manylinux|linux|macosx).*", tag) for tag in tags), tags
+    assert all(re.fullmatch(r"py3-none-(manylinux|linux|macosx|win).*", tag) for tag in tags), tags
     assert "Root-Is-Purelib: false" in text
 
 
@@ -62,9 +62,11 @@ def test_list_of_contents(distribution: metadata.Distribution) -> None:
     missing = [text for text in texts if path.split("/")[0] + f"/licenses/{text}" not in files]
     assert not missing, f"there are no texts of licences {missing}"
     named = {entry["value"] for entry in said if entry["name"] == "wheel:library"}
-    libraries = {file.rpartition("/")[2] for file in files if re.search(r"\.(so|dylib)\b", file)}
-    # auditwheel gives what it grafts a hash: libfoo.so.1 becomes libfoo-0a1b2c3d.so.1.
-    bundled = {re.sub(r"-[0-9a-f]{8}(?=\.so)", "", file) for file in libraries}
+    names = {file.rpartition("/")[2] for file in files}
+    libraries = {name for name in names if re.search(r"\.(so|dylib|dll)\b", name)}
+    # auditwheel gives what it grafts a hash: libfoo.so.1 becomes libfoo-0a1b2c3d.so.1; delvewheel
+    # does so with more digits.
+    bundled = {re.sub(r"-[0-9a-f]{8,64}(?=\.(so|dll))", "", file) for file in libraries}
     unnamed = sorted(bundled - named - {config.LIBRARY_NAME})
     assert not unnamed, f"csrc/vendor/third_party.toml does not name {unnamed}"
 

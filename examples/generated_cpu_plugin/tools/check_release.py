@@ -54,13 +54,15 @@ class ReleaseError(Exception):
     """Something without which nothing else can be checked."""
 
 
-def read_version(root: Path) -> str:
-    """Return the version that the package has."""
-    found = sorted((root / "src").rglob("_version.py"))
-    if len(found) != 1:
-        raise ReleaseError(f"{root / 'src'} has {len(found)} files _version.py; one is needed")
-    name = found[0].relative_to(root).as_posix()
-    match = re.search(r'^__version__ = "(.*)"$', found[0].read_text(encoding="utf-8"), re.M)
+def read_version(root: Path, name: str = "") -> str:
+    """Return the version that the package has, from the file of this name or from _version.py."""
+    if not name:
+        found = sorted((root / "src").rglob("_version.py"))
+        if len(found) != 1:
+            raise ReleaseError(f"{root / 'src'} has {len(found)} files _version.py; one is needed")
+        name = found[0].relative_to(root).as_posix()
+    text = (root / name).read_text(encoding="utf-8")
+    match = re.search(r'^__version__ = "(.*)"$', text, re.M)
     if not match:
         raise ReleaseError(f'{name} has no line __version__ = "1.2.3"; write one')
     if not VERSION.fullmatch(match[1]):
@@ -68,17 +70,17 @@ def read_version(root: Path) -> str:
     return match[1]
 
 
-def check_tag(tag: str, version: str) -> list[str]:
-    """Return what is wrong with the tag."""
+def check_tag(tag: str, version: str, name: str = "_version.py") -> list[str]:
+    """Return what is wrong with the tag; ``name`` is the file that has the version."""
     if tag == f"v{version}":
         return []
     return [
-        f"the tag is {tag}, the version in _version.py {version}. Delete the tag"
-        f" (git push --delete origin {tag}), then tag v{version} or change _version.py first"
+        f"the tag is {tag}, the version in {name} {version}. Delete the tag"
+        f" (git push --delete origin {tag}), then tag v{version} or change {name} first"
     ]
 
 
-def check_changelog(root: Path, version: str) -> list[str]:
+def check_changelog(root: Path, version: str, name: str = "_version.py") -> list[str]:
     """Return what is wrong with the changelog: a version without a section, or an empty one."""
     inside = False
     lines: list[str] | None = None
@@ -91,7 +93,7 @@ def check_changelog(root: Path, version: str) -> list[str]:
     if lines is None:
         return [
             f"CHANGELOG.md has no section '## {version}'; write there what users will notice,"
-            " or set another version in _version.py"
+            f" or set another version in {name}"
         ]
     if not lines:
         return [f"CHANGELOG.md: the section '## {version}' is empty; write what users will notice"]

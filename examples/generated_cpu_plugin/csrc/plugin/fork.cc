@@ -1,9 +1,9 @@
 #include "plugin/fork.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <string>
+
+#include "backend/platform.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -15,8 +15,10 @@ std::atomic<uint32_t> generation{0};
 uint32_t ForkGeneration() { return generation.load(std::memory_order_relaxed); }
 
 void WatchForks() {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+  static const bool registered = [] {
+    backend::platform::OnForkInChild([] { generation.fetch_add(1, std::memory_order_relaxed); });
+    return true;
+  }();
   (void)registered;
 }
 

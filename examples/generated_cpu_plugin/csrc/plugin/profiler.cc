@@ -4,12 +4,7 @@
 #include <utility>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#elif defined(__APPLE__)
-#include <pthread.h>
-#endif
+#include "backend/platform.h"
 
 namespace PJRT_PLUGIN_NS::plugin {
 namespace {
@@ -18,19 +13,6 @@ using backend::Completion;
 using backend::Recorder;
 
 constexpr std::string_view kTransfers = "Transfers";
-
-// As the operating system numbers threads, which is how frameworks name their rows.
-int64_t ThreadId() {
-#if defined(__linux__)
-  return syscall(SYS_gettid);
-#elif defined(__APPLE__)
-  uint64_t id = 0;
-  pthread_threadid_np(nullptr, &id);
-  return int64_t(id);
-#else
-  return 0;
-#endif
-}
 
 std::string_view NameOf(Work work) {
   switch (work) {
@@ -152,7 +134,7 @@ void RecordLaunch(const RecordedLaunch& launch, int64_t start_ns, const Completi
 }
 
 void RecordOnHost(std::string_view name, int64_t start_ns) {
-  const int64_t thread = ThreadId();
+  const int64_t thread = backend::platform::ThreadId();
   const std::string line = std::string(kPlatformName) + "/" + std::to_string(thread);
   Profiler::Get().Add({.device = TraceEvent::kHost,
                        .line = line,

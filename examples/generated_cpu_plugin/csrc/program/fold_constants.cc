@@ -97,6 +97,8 @@ std::optional<Literal> FoldArithmetic(const Op& op, const std::vector<const Lite
   bool all_splat = true;
   for (const Literal* operand : operands) {
     if (!IsWhole(operand->type.dtype)) return std::nullopt;
+    // Elements that are side by side, which they are in no dot or concatenate.
+    if (operand->type.rank() != 0 && operand->type.dims != type.dims) return std::nullopt;
     all_splat = all_splat && operand->splat;
   }
   const int64_t count = all_splat ? 1 : type.num_elements();

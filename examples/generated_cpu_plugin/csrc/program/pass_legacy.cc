@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "program/expand_approx_top_k.h"
 #include "program/expand_batch_norm.h"
 #include "program/op_table.h"
 #include "program/rewrite.h"
@@ -109,16 +110,18 @@ void ExpandTopK(const Op& op, const TopK& asked, Block& block, Replacements& rep
   }
 }
 
-void ExpandIn(Block& block, Replacements& replacements, std::vector<std::unique_ptr<Op>>& dead) {
+void ExpandIn(const Module& module, Block& block, Replacements& replacements,
+              std::vector<std::unique_ptr<Op>>& dead) {
   std::vector<std::unique_ptr<Op>> ops = std::exchange(block.ops, {});
   block.ops.reserve(ops.size());
   for (auto& op : ops) {
     replacements.UpdateOperands(*op);
-    for (const auto& region : op->regions) ExpandIn(*region, replacements, dead);
+    for (const auto& region : op->regions) ExpandIn(module, *region, replacements, dead);
     if (const TopK asked = ReadTopK(*op); asked.k >= 0) {
       ExpandTopK(*op, asked, block, replacements);
       dead.push_back(std::move(op));
-    } else if (ExpandBatchNorm(*op, block, replacements)) {
+    } else if (ExpandBatchNorm(*op, block, replacements) ||
+               ExpandApproxTopK(module, *op, block, replacements)) {
       dead.push_back(std::move(op));
     } else {
       block.ops.push_back(std::move(op));
@@ -131,7 +134,8 @@ void ExpandIn(Block& block, Replacements& replacements, std::vector<std::unique_
 void LegacyPass(Module& module) {
   Replacements replacements;
   std::vector<std::unique_ptr<Op>> dead;  // kept so that no new value gets the address of an old
-  for (const auto& function : module.functions) ExpandIn(function->body, replacements, dead);
+  for (const auto& function : module.functions)
+    ExpandIn(module, function->body, replacements, dead);
 }
 
 }  // namespace PJRT_PLUGIN_NS::program

@@ -117,6 +117,27 @@ TEST(LegacyPass, TopKIsASort) {
   EXPECT_EQ(Names(*module), "iota sort slice slice return");
 }
 
+TEST(LegacyPass, ApproxTopKIsASort) {
+  auto module = Read(kApproxTopK);
+  EXPECT_TRUE(RunPasses(*module).ok());
+  EXPECT_EQ(std::string(Verify(*module).message()), "");
+  EXPECT_EQ(Names(*module), "iota sort slice slice return");
+}
+
+// Another dimension than the results say, none there is, or a comparator that is none.
+TEST(LegacyPass, LeavesAnApproxTopKThatMakesNoSense) {
+  for (const auto& [was, is] :
+       {std::pair<std::string_view, std::string_view>("reduction_dim = 1", "reduction_dim = 0"),
+        {"reduction_dim = 1", "reduction_dim = 2"},
+        {"reduction_dim = 1", "reduction_dim = -1"},
+        {"called_computations = [@above]", "called_computations = []"},
+        {"%i: tensor<i32>, %j", "%i: tensor<f32>, %j"}}) {
+    auto module = Read(With(kApproxTopK, was, is));
+    EXPECT_TRUE(RunPasses(*module).ok());
+    EXPECT_CONTAINS(Names(*module), "ApproxTopK");
+  }
+}
+
 // More than there are, or other than the results hold: not made, so that the backend refuses it by
 // name.
 TEST(LegacyPass, LeavesATopKThatMakesNoSense) {

@@ -179,6 +179,19 @@ TEST(Passes, FoldMovesOfConstants) {
   EXPECT_EQ(values[1], 2.0f);
 }
 
+// An operand of other dimensions has no element, or another one, for each element of the result.
+TEST(Passes, FoldOnlyElementsSideBySide) {
+  Builder b({});
+  Value* none = b.Constant(MakeLiteral<int32_t>(I32({0}), {}));
+  Value* two = b.Constant(MakeLiteral<int32_t>(I32({2}), {1, 2}));
+  Value* three = b.Constant(MakeLiteral<int32_t>(I32({3}), {3, 4, 5}));
+  Value* five = b.Add(OpCode::kConcatenate, {two, three}, I32({5}), {{"dimension", {int64_t{0}}}});
+  Value* same = b.Add(OpCode::kConcatenate, {none, two}, I32({2}), {{"dimension", {int64_t{0}}}});
+  b.Return({five, same});
+  EXPECT_EQ(Optimized(b), "constant constant concatenate return");
+  EXPECT_EQ(b.module().main()->body.terminator()->operands[1]->op->Constant().IntAt(1), 2);
+}
+
 TEST(Passes, LeaveFloatArithmeticToTheBackend) {
   Builder b({});
   Value* a = b.Constant(MakeLiteral<float>(F32({}), {1}));
@@ -193,6 +206,31 @@ TEST(Passes, ClampConstantStartsOfSlices) {
                   {{"slice_sizes", {Ints{3}}}})});
   EXPECT_EQ(Optimized(b), "slice return");
   EXPECT_EQ(Returned(b)->op->IntList("start_indices"), Ints{1});
+}
+
+// What was dropped in a region must not be taken for the constants that come after it, which may
+// lie where it lay.
+TEST(Passes, ReplaceResultsWithoutElements) {
+  Builder b({F32({}), F32({0})});
+  Value* const scalar = b.argument(0);
+  Value* const none = b.argument(1);
+  Value* const zero = b.Constant(MakeLiteral<int32_t>(I32({}), {0}));
+  Op* branches = b.AddOp(OpCode::kCase, {b.Add(OpCode::kConvert, {scalar}, I32({}))}, {I32({})});
+  for (int region = 0; region < 2; ++region) {
+    b.BeginRegion(branches, {});
+    Value* x = b.Add(OpCode::kConvert, {scalar}, I32({}));
+    for (int i = 0; i < 50; ++i) x = b.Add(OpCode::kAdd, {x, zero}, I32({}));
+    b.Return({x});
+  }
+  std::vector<Value*> results = {branches->result()};
+  for (int i = 0; i < 50; ++i) results.push_back(b.Add(OpCode::kSine, {none}, F32({0})));
+  b.Return(std::move(results));
+  Optimized(b);
+  const Op* end = b.module().main()->body.terminator();
+  for (size_t i = 1; i < end->operands.size(); ++i) {
+    EXPECT_EQ(end->operands[i]->type, F32({0}));
+    EXPECT_EQ(end->operands[i]->op->code, OpCode::kConstant);
+  }
 }
 
 // case(index) of two branches: sine and cosine.

@@ -1,7 +1,8 @@
 #include "reference/block_cache.h"
 
 #include <bit>
-#include <cstdlib>
+
+#include "backend/platform.h"
 
 namespace PJRT_PLUGIN_NS::reference {
 
@@ -29,13 +30,13 @@ void* BlockCache::Take(size_t bytes) {
       return block;
     }
   }
-  // aligned_alloc wants a multiple of the alignment.
+  // The system wants a multiple of the alignment.
   size_t size = (BytesOf(size_class) + kAlignment - 1) / kAlignment * kAlignment;
   if (size < bytes) return nullptr;  // the sum ran over
-  void* block = std::aligned_alloc(kAlignment, size);
+  void* block = backend::platform::AllocateAligned(kAlignment, size);
   if (block == nullptr) {
     Trim();
-    block = std::aligned_alloc(kAlignment, size);
+    block = backend::platform::AllocateAligned(kAlignment, size);
   }
   return block;
 }
@@ -52,13 +53,13 @@ void BlockCache::Give(void* block, size_t bytes) {
       return;
     }
   }
-  std::free(block);
+  backend::platform::FreeAligned(block);
 }
 
 void BlockCache::Trim() {
   std::lock_guard lock(mutex_);
   for (std::vector<void*>& blocks : free_) {
-    for (void* block : blocks) std::free(block);
+    for (void* block : blocks) backend::platform::FreeAligned(block);
     blocks.clear();
   }
   kept_ = 0;

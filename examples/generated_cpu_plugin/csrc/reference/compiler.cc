@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "program/gspmd.h"
@@ -97,6 +98,24 @@ std::string OptimizedText(program::Module& module, const backend::ExecutableInfo
   return program::ToString(module);
 }
 
+// jit's compiler_options. Those of XLA itself say how XLA is to compile: programs that give them
+// run here too, without their effect.
+Status CheckOverrides(const std::vector<backend::Attribute>& overrides) {
+  constexpr std::string_view kOfXla = "xla_";
+  constexpr std::string_view kEfforts[] = {"exec_time_optimization_effort", "memory_fitting_effort",
+                                           "memory_fitting_level", "optimization_level"};
+  for (const backend::Attribute& one : overrides) {
+    if (std::string_view(one.name).starts_with(kOfXla) ||
+        std::ranges::find(kEfforts, one.name) != std::end(kEfforts))
+      continue;
+    return backend::InvalidArgument(
+        "No such compile option: '" + one.name +
+        "'; the reference backend takes those that begin with xla_, without effect, and has none "
+        "of its own");
+  }
+  return {};
+}
+
 void WriteFile(const std::string& path, std::string_view text) {
   // A dump that cannot be written must not stop a compilation.
   std::ofstream(path, std::ios::binary).write(text.data(), std::streamsize(text.size()));
@@ -139,6 +158,7 @@ Result<std::shared_ptr<PlanExecutable>> PlanCompiler::MakeExecutable(
   if (options.tupled_arguments)
     return backend::Unimplemented(
         "the compile option parameter_is_tupled_arguments; pass the arguments one by one");
+  PJRT_PLUGIN_RETURN_IF_ERROR(CheckOverrides(options.overrides));
   PJRT_PLUGIN_ASSIGN_OR_RETURN(std::unique_ptr<program::Module> module,
                                program::ReadProgram(program.code));
   PJRT_PLUGIN_RETURN_IF_ERROR(program::RunPasses(*module));

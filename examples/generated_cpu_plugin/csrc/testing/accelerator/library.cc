@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/platform.h"
 #include "generated/table.h"
 #include "plugin/extensions.h"
 #include "plugin/layer.h"
@@ -109,7 +110,7 @@ Result<std::unique_ptr<Driver>> CreateDriver(const DriverOptions& options) {
 
 }  // namespace PJRT_PLUGIN_NS::backend
 
-extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
+extern "C" PJRT_PLUGIN_EXPORT const PJRT_Api* GetPjrtApi() {
   namespace ns = PJRT_PLUGIN_NS;
   static const PJRT_Api table =
       ns::generated::make_table<ns::plugin::Layer>(ns::plugin::Extensions());

@@ -1,9 +1,6 @@
 // What is destroyed while devices work on it: in any order, in callbacks on a device's thread, and
 // with the process.
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -12,6 +9,11 @@
 #include "plugin/api_test_util.h"
 #include "testing/accelerator/accelerator_test_util.h"
 #include "testing/test.h"
+
+#if !defined(_WIN32)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 namespace PJRT_PLUGIN_NS::accelerator {
 namespace {
@@ -121,6 +123,8 @@ TEST(Destruction, OfEverythingInASendCallback) {
   EXPECT_TRUE(Eventually([] { return plugin::Fake::LiveDrivers() == 0; }));
 }
 
+#if !defined(_WIN32)  // no fork there
+
 TEST(Fork, TheChildIsToldWhileWorkIsUnderWay) {
   Gate gate(Work::kCopy);
   Bench bench({.on_start = gate.Hook()});
@@ -160,6 +164,8 @@ TEST(Exit, WithWorkUnderWay) {
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
+
+#endif
 
 }  // namespace
 }  // namespace PJRT_PLUGIN_NS::accelerator

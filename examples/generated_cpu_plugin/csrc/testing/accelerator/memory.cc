@@ -1,13 +1,11 @@
 #include "testing/accelerator/memory.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "backend/device.h"
+#include "testing/pages.h"
 
 namespace PJRT_PLUGIN_NS::accelerator {
 namespace {
@@ -16,15 +14,8 @@ using backend::Result;
 using backend::Status;
 
 size_t WholePages(size_t bytes) {
-  static const size_t page = size_t(sysconf(_SC_PAGESIZE));
+  static const size_t page = test::pages::Size();
   return (std::max<size_t>(bytes, 1) + page - 1) / page * page;
-}
-
-// Addresses that exist but cannot be read or written; null when there are no more.
-void* TakeAddresses(size_t bytes) {
-  void* const address =
-      mmap(nullptr, WholePages(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return address == MAP_FAILED ? nullptr : address;
 }
 
 }  // namespace
@@ -65,7 +56,7 @@ Result<BackendBlock> Memory::Take(size_t bytes, BackendBlock inner) {
   const Verdict verdict = control_->Ask(Work::kAllocate, devices_[0]->info().id);
   PJRT_PLUGIN_RETURN_IF_ERROR(verdict.at_once());
   PJRT_PLUGIN_RETURN_IF_ERROR(Count(bytes));
-  void* const address = on_device_ ? TakeAddresses(bytes) : inner->address();
+  void* const address = on_device_ ? test::pages::Reserve(WholePages(bytes)) : inner->address();
   if (address == nullptr) {
     in_use_.fetch_sub(int64_t(bytes));
     return backend::ResourceExhausted(info_.debug_string + ": no addresses for " +
@@ -105,7 +96,7 @@ Memory::Block::Block(Memory* memory, void* address, size_t bytes, BackendBlock i
 }
 
 Memory::Block::~Block() {
-  if (owner_->on_device_) (void)munmap(address(), WholePages(bytes()));
+  if (owner_->on_device_) test::pages::Release(address(), WholePages(bytes()));
   owner_->in_use_.fetch_sub(int64_t(bytes()));
   --owner_->blocks_;
 }

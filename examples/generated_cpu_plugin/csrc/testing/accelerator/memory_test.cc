@@ -1,9 +1,6 @@
 // Device memory that the host cannot touch: every way in and out goes through copies, at the time
 // that the caller was promised. Whatever of the layer followed an address would end the process.
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdint>
 #include <string>
@@ -13,6 +10,11 @@
 #include "plugin/api_test_util.h"
 #include "testing/accelerator/accelerator_test_util.h"
 #include "testing/test.h"
+
+#if !defined(_WIN32)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 namespace PJRT_PLUGIN_NS::accelerator {
 namespace {
@@ -35,6 +37,8 @@ uintptr_t Address(PJRT_Buffer* buffer) {
   return args.buffer_pointer;
 }
 
+#if !defined(_WIN32)  // no fork there
+
 TEST(DeviceMemory, FaultsWhenTheHostTouchesIt) {
   Bench bench;
   PJRT_Buffer* x = bench.client->Put<float>({1, 2, 3, 4}, {4});
@@ -55,6 +59,8 @@ TEST(DeviceMemory, FaultsWhenTheHostTouchesIt) {
   EXPECT_TRUE(WIFSIGNALED(status));
   DestroyBuffer(x);
 }
+
+#endif
 
 // The four promises about host memory, on a device that gets to its work late.
 TEST(HostBuffer, DuringCallTheMemoryIsFreeAtOnce) {

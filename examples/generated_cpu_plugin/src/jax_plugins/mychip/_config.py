@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,8 @@ PRIORITY: Final = 500
 TESTED_JAX: Final = ((0, 10, 2), (0, 13))
 
 PACKAGE_FOLDER: Final = Path(__file__).resolve().parent
-LIBRARY_NAME: Final = "pjrt_plugin_mychip.so"
+LIBRARY_SUFFIX: Final = ".dll" if sys.platform == "win32" else ".so"
+LIBRARY_NAME: Final = "pjrt_plugin_mychip" + LIBRARY_SUFFIX
 
 ENV_PREFIX: Final = "MYCHIP_"
 LIBRARY_PATH_VARIABLE: Final = ENV_PREFIX + "LIBRARY_PATH"

@@ -7,7 +7,8 @@ each is looked for in a few places and loaded, those first that the others need.
 
 They are loaded with RTLD_LOCAL: the plugin library reaches them all the same, because it names
 them, while their symbols stay out of sight of jaxlib and of other vendors' plugins, which may
-carry other versions of the same functions.
+carry other versions of the same functions. Windows knows no other way, and looks for libraries by
+name in its own folders and beside the library that needs them, not along PATH.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +73,8 @@ def _load(library: VendorLibrary, environ: Mapping[str, str]) -> str:
         except OSError as error:
             tried.append(f"{place}: {error if target in str(error) else f'{target}: {error}'}")
             continue
+        if sys.platform == "win32" and os.path.dirname(target):
+            os.add_dll_directory(os.path.dirname(target))  # for what it loads by name, later on
         if complaint := library.check(loaded):
             # No other place is tried: the plugin library would be given this one all the same.
             raise VendorLibraryError(
