@@ -58,7 +58,7 @@ test-frameworks: env ## The plugin beside TensorFlow, torch and torch_xla: 5 GB 
 test-libraries: env ## Programs of flax, optax, diffrax, numpyro and others, beside JAX's own CPU (Python 3.12)
 	$(PYTEST) -v --durations=0 -m long tests/libraries
 
-test-platforms: env ## Cross-compile for aarch64 Linux and macOS (apt install g++-aarch64-linux-gnu qemu-user-static)
+test-platforms: env ## Cross-compile for aarch64 Linux, macOS and Windows (apt install packages: CONTRIBUTING.md)
 	@$(PY) -m pip install --quiet --disable-pip-version-check ziglang==0.17.1
 	$(WITH_CMAKE) $(PYTEST) -v --durations=0 -m long tests/platforms
 
