@@ -77,6 +77,8 @@ function(pjrt_plugin_module)
     # dllexport in the source says what leaves it; a list would be one more place to say so.
     set(exports "")
   elseif(APPLE)
+    # Else the library's own name is a path of the build machine, wherever CMake cannot change it when it installs.
+    set_target_properties(${PJRT_PLUGIN_LIBRARY} PROPERTIES INSTALL_NAME_DIR "@rpath" BUILD_WITH_INSTALL_NAME_DIR ON)
     target_link_options(${PJRT_PLUGIN_LIBRARY} PRIVATE
                         "LINKER:-exported_symbols_list,${exports}.apple" "LINKER:-dead_strip")
     set(exports "${exports}.apple")
