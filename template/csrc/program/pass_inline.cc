@@ -84,7 +84,7 @@ class Inliner {
       replacements.UpdateOperands(*op);
       if (IsInlined(*op)) {
         Splice(*functions_[CalleeOf(*op)].body, *op, block, replacements);
-        dead_.push_back(std::move(op));
+        replacements.Drop(std::move(op));
       } else {
         for (const auto& region : op->regions) InlineInto(*region, replacements);
         block.ops.push_back(std::move(op));
@@ -126,8 +126,6 @@ class Inliner {
   const std::set<std::string, std::less<>>& kept_;
   const std::vector<Function*> order_;
   std::unordered_map<std::string_view, Inlined> functions_;
-  // Inlined calls, kept so that no new value gets the address of one whose replacement is noted.
-  std::vector<std::unique_ptr<Op>> dead_;
 };
 
 }  // namespace

@@ -159,7 +159,7 @@ class Flattener {
   // The op's operand stands for its result.
   Status Forward(std::unique_ptr<Op> op) {
     replacements_.Replace(op->result(), replacements_.Of(op->operands[0]));
-    dead_.push_back(std::move(op));
+    replacements_.Drop(std::move(op));
     return {};
   }
 
@@ -190,7 +190,7 @@ class Flattener {
       replacements_.Replace(
           op->result(i), cross(kShardToFull, returned[i], op->type(i), list("out_shardings")[i]));
     }
-    dead_.push_back(std::move(op));
+    replacements_.Drop(std::move(op));
     return {};
   }
 
@@ -200,7 +200,7 @@ class Flattener {
   Status Enter(std::unique_ptr<Op> op) {
     for (size_t i = 0; i < op->operands.size(); ++i)
       entered_[op->result(i)] = {replacements_.Of(op->operands[i]), op.get(), i};
-    dead_.push_back(std::move(op));
+    replacements_.Drop(std::move(op));
     return {};
   }
 
@@ -236,7 +236,7 @@ class Flattener {
                                    std::move(sharding), *op));
       replacements_.Replace(op->result(i), block.ops.back()->result());
     }
-    dead_.push_back(std::move(op));
+    replacements_.Drop(std::move(op));
     return {};
   }
 
@@ -264,8 +264,6 @@ class Flattener {
   Replacements replacements_;
   std::unordered_map<const Value*, Entered> entered_;
   std::unordered_map<const Value*, std::string> said_;
-  // What is replaced, kept so that no new value gets its address.
-  std::vector<std::unique_ptr<Op>> dead_;
 };
 
 void DropSdy(AttributeList& attributes) {

@@ -110,19 +110,18 @@ void ExpandTopK(const Op& op, const TopK& asked, Block& block, Replacements& rep
   }
 }
 
-void ExpandIn(const Module& module, Block& block, Replacements& replacements,
-              std::vector<std::unique_ptr<Op>>& dead) {
+void ExpandIn(const Module& module, Block& block, Replacements& replacements) {
   std::vector<std::unique_ptr<Op>> ops = std::exchange(block.ops, {});
   block.ops.reserve(ops.size());
   for (auto& op : ops) {
     replacements.UpdateOperands(*op);
-    for (const auto& region : op->regions) ExpandIn(module, *region, replacements, dead);
+    for (const auto& region : op->regions) ExpandIn(module, *region, replacements);
     if (const TopK asked = ReadTopK(*op); asked.k >= 0) {
       ExpandTopK(*op, asked, block, replacements);
-      dead.push_back(std::move(op));
+      replacements.Drop(std::move(op));
     } else if (ExpandBatchNorm(*op, block, replacements) ||
                ExpandApproxTopK(module, *op, block, replacements)) {
-      dead.push_back(std::move(op));
+      replacements.Drop(std::move(op));
     } else {
       block.ops.push_back(std::move(op));
     }
@@ -133,9 +132,7 @@ void ExpandIn(const Module& module, Block& block, Replacements& replacements,
 
 void LegacyPass(Module& module) {
   Replacements replacements;
-  std::vector<std::unique_ptr<Op>> dead;  // kept so that no new value gets the address of an old
-  for (const auto& function : module.functions)
-    ExpandIn(module, function->body, replacements, dead);
+  for (const auto& function : module.functions) ExpandIn(module, function->body, replacements);
 }
 
 }  // namespace PJRT_PLUGIN_NS::program

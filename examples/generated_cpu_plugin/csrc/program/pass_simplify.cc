@@ -26,13 +26,13 @@ class Simplifier {
       replacements_.UpdateOperands(*op);
       if (Block* branch = TakenBranch(*op)) {
         TakeOver(*branch, *op, block);
-        dead_.push_back(std::move(op));
+        replacements_.Drop(std::move(op));
         continue;
       }
       for (const auto& region : op->regions) Run(*region);
       if (Value* equal = Simplify(*op)) {
         replacements_.Replace(op->result(), equal);
-        dead_.push_back(std::move(op));
+        replacements_.Drop(std::move(op));
       } else {
         block.ops.push_back(std::move(op));
         ReplaceEmptyResults(block);
@@ -93,7 +93,6 @@ class Simplifier {
   }
 
   Replacements replacements_;
-  std::vector<std::unique_ptr<Op>> dead_;  // kept so that no new value gets the address of an old
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "generated/config.h"
@@ -20,6 +21,9 @@ class Replacements {
  public:
   // Uses of `from` that are still to be met become uses of `to`.
   void Replace(const Value* from, Value* to) { map_[from] = to; }
+  // Takes an op whose results are replaced. It lives on here, for a new value must not get the
+  // address of one that is noted.
+  void Drop(std::unique_ptr<Op> op) { dropped_.push_back(std::move(op)); }
   // What stands for `value` now.
   Value* Of(Value* value) const {
     if (map_.empty()) return value;
@@ -34,6 +38,7 @@ class Replacements {
 
  private:
   std::unordered_map<const Value*, Value*> map_;
+  std::vector<std::unique_ptr<Op>> dropped_;
 };
 
 // A copy of the op and its regions, with operands as `replacements` has them; what the copy defines
