@@ -38,7 +38,8 @@ template <typename... T>
 constexpr DTypeSet SetOf(T... types) {
   return ((DTypeSet{1} << int(types)) | ...);
 }
-constexpr bool Contains(DTypeSet set, DType t) { return (set >> int(t)) & 1; }
+// Static: each instruction set has its own, also where nothing is inlined.
+static constexpr bool Contains(DTypeSet set, DType t) { return (set >> int(t)) & 1; }
 inline constexpr DTypeSet kPredTypes = SetOf(DType::kPred);
 inline constexpr DTypeSet kSignedTypes = SetOf(DType::kS8, DType::kS16, DType::kS32, DType::kS64);
 inline constexpr DTypeSet kUnsignedTypes = SetOf(DType::kU8, DType::kU16, DType::kU32, DType::kU64);
