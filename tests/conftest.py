@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.support.distribution import Distribution, build
 from tests.support.rendering import Renderer
+
+# What `make test PYTHON=python3` hands down to every program, the scripts under test too.
+HANDED_DOWN_BY_MAKE = ("PYTHON", "LOCK", "MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS")
+
+
+def pytest_configure() -> None:
+    """Scripts under test see what a user's shell gives them, however the tests were started."""
+    for name in HANDED_DOWN_BY_MAKE:
+        os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session")
