@@ -27,6 +27,8 @@ SOME: list[Answers] = [
 ]
 # Commands that prepare a machine; all else is a target of the Makefile.
 MACHINE = re.compile(r"sudo apt-get (update|install .*)")
+# Machines that GitHub hosts. It keeps the two newest systems of Apple's, and takes away the third.
+RUNNERS = {"ubuntu-24.04", "ubuntu-24.04-arm", "macos-15"}
 # May push and open pull requests.
 WRITES = {"update.yml"}
 NAME, VERSION = "mychip_pjrt", "0.1.0"
@@ -109,6 +111,15 @@ def test_actions_are_pinned_and_rights_are_least(tree: Path) -> None:
             assert content["permissions"] == {"contents": "read"}
             having = [name for name, job in content["jobs"].items() if "permissions" in job]
             assert having == (["publish"] if path.name == "wheels.yml" else [])
+
+
+def test_machines_are_ones_that_exist(tree: Path) -> None:
+    """A job whose machine is gone fails when something is to be released, as on macos-14."""
+    found = {job["runs-on"] for path in workflows(tree) for job, _ in steps(path)}
+    rows = yaml.safe_load((tree / ".github/workflows/wheels.yml").read_text(encoding="utf-8"))
+    rows = rows["jobs"]["build"]["strategy"]["matrix"]["include"]
+    assert {row["runner"] for row in rows} <= RUNNERS
+    assert found - {"${{ matrix.runner }}"} <= RUNNERS
 
 
 def test_the_wheel_is_built_once(tree: Path) -> None:
