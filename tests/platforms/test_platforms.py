@@ -4,7 +4,8 @@ aarch64 Linux is built by Debian's cross compiler and its C++ tests run in qemu'
 on arm64 and Windows on x86-64 are built by the Clang of PyPI's ziglang, which brings those
 systems' headers, and packed by the repository's build hook. For macOS that shows that the sources
 compile and link and what the library exports, not that it works. Wine, which is not Windows, loads
-the library for Windows; nothing more is run there.
+the library for Windows; nothing more is run there. This machine's own platform is compiled by
+Clangs, and not unity-built, for all else here is made by GCC.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tools.wheel_checks import Expected, Wheel, check, library_findings, read, r
 pytestmark = pytest.mark.long
 
 LIBRARY = "csrc/pjrt_plugin_mychip.so"
+CLANGS = ("14", "19")  # the oldest that is supported, and the newest that Debian 12 has
 AARCH64 = {
     "CMAKE_SYSTEM_NAME": "Linux",
     "CMAKE_SYSTEM_PROCESSOR": "aarch64",
@@ -135,6 +137,20 @@ def build(source: Path, folder: Path, settings: Mapping[str, str], *targets: str
     log = folder.parent / f"{folder.name}.log"
     plugins.run([*configure, "-DCMAKE_BUILD_TYPE=Release", *definitions], log)
     plugins.run(["cmake", "--build", folder, "--parallel", "2", "--target", *targets], log)
+
+
+@pytest.mark.parametrize("version", CLANGS)
+def test_clang(repository: Path, version: str, tmp_path: Path) -> None:
+    """Each source by itself, without a warning, beside the C++ library of this machine's GCC."""
+    require(f"clang++-{version}", package=f"--no-install-recommends clang-{version}")
+    settings = {
+        "CMAKE_C_COMPILER": f"clang-{version}",
+        "CMAKE_CXX_COMPILER": f"clang++-{version}",
+        "CMAKE_CXX_FLAGS": "-O0",
+        "PJRT_PLUGIN_UNITY": "OFF",
+        "PJRT_PLUGIN_WERROR": "ON",
+    }
+    build(repository, tmp_path / "clang", settings, "pjrt_plugin_mychip")
 
 
 def test_linux_aarch64_exports(repository: Path, tmp_path: Path) -> None:
