@@ -62,18 +62,22 @@ def tests(tree: Path, jax: str) -> Iterator[Path]:
 
 
 def choose(folder: Path, wanted: Sequence[str]) -> list[str]:
-    """The files of tests that match a pattern, `lax_*` or `lax_test.py`; without patterns, all.
+    """The files of tests that match a pattern: `lax_*`, `lax_test.py`, `pallas/*`; without patterns, all.
+
+    Returns:
+        Paths below `tests`, with slashes.
 
     Raises:
         UsageError: a pattern matches no file.
     """
-    files = sorted(path.name for path in (folder / "tests").glob("*_test.py"))
+    tests = folder / "tests"
+    files = sorted(path.relative_to(tests).as_posix() for path in tests.rglob("*_test.py"))
     if not wanted:
         return files
     chosen: set[str] = set()
     for pattern in wanted:
-        stem = Path(pattern).name
-        matching = {f for f in files if fnmatchcase(f, stem) or fnmatchcase(f[:-3], stem)}
+        name = pattern.replace(os.sep, "/").rpartition("tests/")[2]
+        matching = {f for f in files if fnmatchcase(f, name) or fnmatchcase(f[:-3], name)}
         if not matching:
             raise UsageError(
                 f"No file of JAX's tests is named {pattern}.",

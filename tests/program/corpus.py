@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental.shard_alike import shard_alike
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -258,6 +259,15 @@ def named_sharding() -> Lowered:
     return lower(function, jax.ShapeDtypeStruct((8, 4), jnp.float32, sharding=both))
 
 
+def sharding_group() -> Lowered:
+    rows = NamedSharding(devices_mesh("x"), P("x", None))
+
+    def function(a: Any) -> Any:
+        return shard_alike(a, jnp.cos(a))
+
+    return lower(function, jax.ShapeDtypeStruct((8, 4), jnp.float32, sharding=rows))
+
+
 def pmap_psum() -> Lowered:
     return jax.pmap(lambda x: x + lax.psum(x, "i"), axis_name="i").lower(np.arange(4))
 
@@ -265,6 +275,7 @@ def pmap_psum() -> Lowered:
 ROWS = jax.ShapeDtypeStruct((8, 4), jnp.float32)
 CASES["pmap_psum"] = pmap_psum
 CASES["named_sharding"] = named_sharding
+CASES["sharding_group"] = sharding_group
 CASES["all_reduce"] = partial(shard_map, lambda a: lax.psum(a, "x"), P(), ROWS)
 CASES["all_reduce_max"] = partial(shard_map, lambda a: lax.pmax(a, "x"), P(), ROWS)
 CASES["all_gather"] = partial(shard_map, lambda a: lax.all_gather(a, "x"), P(), ROWS)
