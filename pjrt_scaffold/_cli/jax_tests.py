@@ -101,7 +101,7 @@ def jax_tests(
     """Run JAX's own tests on PLUGIN: a platform that JAX finds, or the path of a library.
 
     The tests lie in JAX's repository only, so a checkout is needed; its release must be that of the
-    jax that is installed. FILES are names or patterns of files of tests (lax_test.py, 'lax_*');
+    jax that is installed. FILES are names or patterns of files of tests (lax_test.py, 'pallas/*');
     without them all run, which takes hours. Each file runs in a process of its own; a crash or a
     hang costs the one test.
 

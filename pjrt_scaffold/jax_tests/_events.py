@@ -9,15 +9,36 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 _MOST = 6000  # characters of a failure that are kept, half from either end
+
+
+class _HelpersOfTests(MetaPathFinder):
+    """Finds helpers of JAX's tests in `jax._src` that its packages leave out, as pallas_test_util.
+
+    It is asked last, so nothing that is installed is replaced.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
+        parts = name.split(".")
+        if parts[:2] != ["jax", "_src"] or "test" not in parts[-1]:
+            return None
+        file = self._folder.joinpath(*parts[2:]).with_suffix(".py")
+        return spec_from_file_location(name, file) if file.is_file() else None
 
 
 class _Events:
@@ -78,6 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[f"PJRT_SCAFFOLD_{name}"] for name in ("EVENTS", "DEVICE_UNDER_TEST")
     )
     config.pluginmanager.register(_Events(events, frozenset(done), device))
+    sys.meta_path.append(_HelpersOfTests(Path(os.environ["PJRT_SCAFFOLD_JAX_MODULES"])))
 
 
 def _end_with(parent: int) -> None:

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 from pjrt_scaffold.jax_tests.model import WHOLE_FILE, FileResult, Result
 from pjrt_scaffold.jax_tests.target import Target
+from pjrt_scaffold.jax_tests.tree import MODULES
 
 _POLL = 0.2  # seconds between two looks at a running file
 _BETWEEN = 300.0  # seconds that a file may take to begin, to end, and between two tests
@@ -207,6 +208,7 @@ def _run_process(
         "PJRT_SCAFFOLD_EVENTS": str(events),
         "PJRT_SCAFFOLD_DONE": str(done),
         "PJRT_SCAFFOLD_DEVICE_UNDER_TEST": settings.device,
+        "PJRT_SCAFFOLD_JAX_MODULES": str(folder / MODULES),
     }
     progress.running, progress.since = None, time.monotonic()
     with (

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 from pjrt_scaffold.errors import MissingError, UsageError
 
 ENVIRONMENT = "PJRT_SCAFFOLD_JAX_TREE"
+MODULES = "jax_src"
 _USUAL = ("jax", "../jax", "build/jax")
 
 
@@ -44,7 +45,7 @@ def find(given: Path | None, jax: str) -> Path:
 
 @contextmanager
 def tests(tree: Path, jax: str) -> Iterator[Path]:
-    """A folder whose `tests` are those of the release; nothing else of JAX is in it.
+    """A folder whose `tests` are those of the release; `jax_src` has the helpers they import.
 
     A checkout has a package `jax` beside its tests, which must not be taken for the installed one.
 
@@ -56,13 +57,14 @@ def tests(tree: Path, jax: str) -> Iterator[Path]:
         version = _version(tree)
         if version == jax or (version is None and _has_tests(tree)):
             (folder / "tests").symlink_to(tree / "tests", target_is_directory=True)
+            (folder / MODULES).symlink_to(tree / "jax" / "_src", target_is_directory=True)
         else:
             _extract(tree, f"jax-v{jax}", folder, version)
         yield folder
 
 
 def choose(folder: Path, wanted: Sequence[str]) -> list[str]:
-    """The files of tests that match a pattern: `lax_*`, `lax_test.py`, `pallas/*`; without patterns, all.
+    """The files of tests that match a pattern: `lax_*`, `lax_test.py`, `pallas/*`; without one all.
 
     Returns:
         Paths below `tests`, with slashes.
@@ -117,10 +119,17 @@ def _extract(tree: Path, tag: str, folder: Path, version: str | None) -> None:
     )
     if not _is_git(tree) or shutil.which("git") is None:
         raise wrong
-    archive = ["git", "-c", "safe.directory=*", "-C", str(tree), "archive", tag, "tests"]
-    with (folder / "tests.tar").open("wb") as out:
-        done = subprocess.run(archive, stdout=out, stderr=subprocess.DEVNULL, check=False)
-    if done.returncode:
+    if not _unpack(tree, f"{tag}:", "tests", folder):
         raise wrong
-    shutil.unpack_archive(folder / "tests.tar", folder, filter="data")
-    (folder / "tests.tar").unlink()
+    (folder / MODULES).mkdir()
+    _unpack(tree, f"{tag}:jax/_src", ".", folder / MODULES)
+
+
+def _unpack(tree: Path, commit: str, path: str, folder: Path) -> bool:
+    """Whether a commit, or a folder of one, had the path, which is then in `folder`."""
+    archive = ["git", "-c", "safe.directory=*", "-C", str(tree), "archive", commit, path]
+    with NamedTemporaryFile(suffix=".tar") as tar:
+        done = subprocess.run(archive, stdout=tar, stderr=subprocess.DEVNULL, check=False)
+        if done.returncode == 0:
+            shutil.unpack_archive(tar.name, folder, filter="data")
+    return done.returncode == 0

@@ -186,3 +186,31 @@ def test_files_run_side_by_side(tree: Tree) -> None:
     assert sorted(files) == ["a_test.py", "b_test.py"]
     assert seconds < 30
     assert {("a_test.py", 0), ("b_test.py", 0)} <= heard
+
+
+def test_helpers_come_from_the_checkout_and_nothing_else(tree: Tree) -> None:
+    text = """
+        import importlib
+        import jax
+        import pytest
+
+        def test_helper():
+            from jax._src.some_test_util import ANSWER
+            assert ANSWER == 42
+
+        def test_installed():
+            import jax._src.test_util
+            assert jax._src.test_util.__file__.startswith(jax.__path__[0])
+
+        def test_no_other_module():
+            with pytest.raises(ImportError):
+                importlib.import_module("jax._src.something_else")
+    """
+    root = tree(ops_test=text)
+    (root / "jax" / "_src").mkdir()
+    (root / "jax" / "_src" / "some_test_util.py").write_text("ANSWER = 42\n")
+    for name in ("test_util", "something_else"):
+        (root / "jax" / "_src" / f"{name}.py").write_text("raise RuntimeError\n")
+    with trees.tests(root, JAX) as folder:
+        result = run_file(folder, "ops_test.py", TARGET, Settings(seconds=30))
+    assert [r.outcome for r in result.results] == ["passed"] * 3

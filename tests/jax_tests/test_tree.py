@@ -18,7 +18,7 @@ def test_a_checkout_of_the_release(tree: Tree) -> None:
     root = tree("0.11.0", ops_test=OPS, helper=OPS)
     with trees.tests(root, "0.11.0") as folder:
         assert trees.choose(folder, []) == ["ops_test.py"]
-        assert [path.name for path in folder.iterdir()] == ["tests"], "no package jax beside it"
+        assert sorted(path.name for path in folder.iterdir()) == [trees.MODULES, "tests"], "no jax"
     assert (root / "tests" / "ops_test.py").exists()
 
 
@@ -68,6 +68,24 @@ def test_found_where_it_usually_is(
     assert trees.find(None, "0.11.0") == tmp_path / "jax"
     with pytest.raises(MissingError, match=r"Looked for a checkout at .*/here"):
         trees.find(here, "0.11.0")
+
+
+@pytest.mark.parametrize("kept_as", ["files", "history"])
+def test_files_in_folders_and_the_helpers_they_import(tree: Tree, kept_as: str) -> None:
+    root = tree("0.11.0", lax_test=OPS)
+    for place in ("tests/pallas", "jax/_src/pallas"):
+        (root / place).mkdir(parents=True)
+    (root / "tests/pallas/call_test.py").write_text(OPS)
+    (root / "jax/_src/pallas/call_test_util.py").write_text("")
+    if kept_as == "history":
+        commit_all(root)
+        git(root, "tag", "jax-v0.11.0")
+        (root / "jax" / "version.py").write_text('_version = "0.12.0"\n')
+        commit_all(root)
+    with trees.tests(root, "0.11.0") as folder:
+        assert trees.choose(folder, []) == ["lax_test.py", "pallas/call_test.py"]
+        assert trees.choose(folder, ["pallas/*"]) == ["pallas/call_test.py"]
+        assert (folder / trees.MODULES / "pallas/call_test_util.py").exists()
 
 
 def test_files_by_name_and_pattern(tree: Tree) -> None:
