@@ -52,6 +52,9 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_library(pjrt_flags INTERFACE)
 target_compile_options(pjrt_flags INTERFACE -Wall -Wextra)
+# GCC 12's std::stable_sort uses what the standard has deprecated, and newer Clangs blame whoever calls it.
+target_compile_options(pjrt_flags INTERFACE
+                       $<$<AND:$<CXX_COMPILER_ID:Clang>,$<PLATFORM_ID:Linux>>:-Wno-deprecated-declarations>)
 # Built again in another folder, what users get is the same byte for byte. Debuggers still find the sources of other builds.
 target_compile_options(pjrt_flags INTERFACE
                        "$<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>"

@@ -309,8 +309,8 @@ const IrReader::OpKind& IrReader::FindKind(size_t name) {
   } else {
     status_ = backend::Unimplemented(
         "the op is unknown here; known are the ops of StableHLO in a portable artifact, for which "
-        "1.13.0 is the version to ask for, and Shardy's manual_computation and "
-        "sharding_constraint");
+        "1.13.0 is the version to ask for, and Shardy's manual_computation, "
+        "sharding_constraint and sharding_group");
   }
   return kind;
 }

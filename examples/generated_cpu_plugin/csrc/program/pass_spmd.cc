@@ -137,6 +137,7 @@ class Flattener {
       return Forward(std::move(op));
     }
     if (op->code == OpCode::kSdyShardingConstraint) return Forward(std::move(op));
+    if (op->code == OpCode::kSdyShardingGroup) return {};  // shardings are taken as sent
     if (op->code == OpCode::kSdyManualComputation) return Open(std::move(op), block);
     if (PassesOn(*op, "xla.sdy.FuncResultSharding")) return Forward(std::move(op));
     if (Calls(*op, "xla.sdy.GlobalToLocalShape")) return Enter(std::move(op));

@@ -165,6 +165,15 @@ void ReadShardingConstraint(TextOps& ops, TextOp& op) {
   ReadEnd(ops, op);
 }
 
+// %0 group_id=3 : type; it has no result
+void ReadShardingGroup(TextOps& ops, TextOp& op) {
+  ops.ReadOperand(op);
+  ops.in().Expect("group_id");
+  ops.in().Expect("=");
+  op.inherent.push_back({"group_id", {ops.in().Integer()}});
+  ReadEnd(ops, op);
+}
+
 // %0, %1 : types; without operands nothing, () or () : ()
 void ReadOperandList(TextOps& ops, TextOp& op) {
   TextCursor& in = ops.in();
@@ -207,6 +216,8 @@ void ReadAssembly(TextOps& ops, TextOp& op) {
       return ReadManualComputation(ops, op);
     case OpCode::kSdyShardingConstraint:
       return ReadShardingConstraint(ops, op);
+    case OpCode::kSdyShardingGroup:
+      return ReadShardingGroup(ops, op);
     default:
       break;
   }

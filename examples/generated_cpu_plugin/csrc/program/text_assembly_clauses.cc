@@ -178,6 +178,7 @@ void ReadTypes(TextOps& ops, TextOp& op) {
   const size_t num_operands = op.op.operands.size();
   switch (op.op.code) {
     case OpCode::kReturn:
+    case OpCode::kSdyShardingGroup:
       return ops.CheckOperands(op, types);
     case OpCode::kOptimizationBarrier:
     case OpCode::kWhile:

@@ -150,6 +150,7 @@ Check CheckOf(OpCode code) {
     case OpCode::kRecv:
     case OpCode::kReturn:
     case OpCode::kSend:
+    case OpCode::kSdyShardingGroup:
     case OpCode::kSetDimensionSize:
     case OpCode::kTorchIndexSelect:
     case OpCode::kUnaryEinsum:
