@@ -15,6 +15,7 @@ from pjrt_scaffold._cli.jax_tests import jax_tests
 from pjrt_scaffold._cli.new import new
 from pjrt_scaffold._cli.registry import registry
 from pjrt_scaffold._cli.sync import sync
+from pjrt_scaffold._cli.trace import trace
 from pjrt_scaffold._cli.update import update
 from pjrt_scaffold._terminal import ENDING, Terminal, hold_signals
 from pjrt_scaffold.errors import MissingError, ScaffoldError, UsageError
@@ -59,6 +60,7 @@ def cli() -> None:
       pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
       pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
       pjrt-scaffold jax-tests mychip             JAX's own tests on a plugin
+      pjrt-scaffold trace run -- COMMAND         the calls between JAX and its plugins
       pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
 
     Results go to stdout, everything else to stderr.
@@ -71,6 +73,7 @@ cli.add_command(sync)
 cli.add_command(diff)
 cli.add_command(compat)
 cli.add_command(jax_tests)
+cli.add_command(trace)
 cli.add_command(registry)
 cli.add_command(doctor)
 

@@ -1,11 +1,16 @@
-"""Make the library that stands between a framework and a plugin."""
+"""Make the library that stands between a framework and its plugins."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import platform
+import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
@@ -13,8 +18,13 @@ import jinja2
 from pjrt_scaffold.errors import MissingError
 from pjrt_scaffold.registry.model import Registry
 
-VERSION = 1  # of the record that the library writes
-FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-pedantic")
+VERSION = 1  # of the records that the library writes
+PLUGINS = 8  # as many in one process are traced
+PATH = 4096  # bytes that the path of a plugin may have
+# -fvisibility: the library's own names must not meet those of the programs that it is loaded into.
+# -O2: what dlsym passes on it must pass on by a jump, see there.
+WARNINGS = ("-Wall", "-Wextra", "-pedantic")
+FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", *WARNINGS)
 
 
 def source(registry: Registry) -> str:
@@ -25,34 +35,82 @@ def source(registry: Registry) -> str:
         undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=True
     )
     return environment.from_string(template).render(
-        returns=[f.returns for f in functions], version=VERSION
+        returns=[f.returns for f in functions], version=VERSION, plugins=PLUGINS, path=PATH
     )
 
 
-def build(registry: Registry, cache: Path, compiler: str = "cc") -> Path:
-    """The library in `cache`, compiled unless one of the same text lies there.
+def cache() -> Path:
+    """The folder where libraries are kept, by the convention of this system."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "pjrt-scaffold"
+
+
+def build(registry: Registry, folder: Path, compiler: str = "") -> Path:
+    """The library in `folder`, compiled unless one of the same text lies there.
+
+    Args:
+        registry: says which functions there are.
+        folder: keeps the libraries; is made.
+        compiler: a command; else $CC, else `cc`.
 
     Raises:
         MissingError: there is no C compiler, or it fails; the text has what it said.
     """
+    compiler = compiler or os.environ.get("CC") or "cc"
     text = source(registry)
     key = hashlib.sha256("\0".join((text, compiler, *FLAGS)).encode()).hexdigest()[:16]
-    library = cache / f"trace-{key}.so"
+    library = folder / f"trace-{key}.so"
     if library.exists():
         return library
-    if shutil.which(compiler) is None:
+    program = shlex.split(compiler)
+    if shutil.which(program[0]) is None:
         raise MissingError(
-            f"there is no C compiler `{compiler}`",
-            "the library that traces is compiled the first time it is used",
-            "install gcc or clang",
+            f"There is no C compiler `{compiler}`.",
+            "The library that traces is compiled the first time it is used.",
+            "Install gcc or clang, or name a compiler in the environment variable CC.",
         )
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as folder:
-        code, made = Path(folder) / "interpose.c", Path(folder) / library.name
-        code.write_text(text, encoding="utf-8")
-        command = [compiler, *FLAGS, str(code), "-o", str(made), "-ldl", "-lpthread"]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        if run.returncode != 0:
-            raise MissingError(f"`{compiler}` could not compile the tracing library", run.stderr)
-        made.replace(library)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            code, made = Path(scratch) / "interpose.c", Path(scratch) / library.name
+            code.write_text(text, encoding="utf-8")
+            command = [*program, *FLAGS, str(code), "-o", str(made), "-ldl", "-lpthread"]
+            run = subprocess.run(command, capture_output=True, text=True, check=False)
+            if run.returncode != 0:
+                raise MissingError(
+                    f"`{compiler}` could not compile the library that traces.", run.stderr
+                )
+            made.replace(library)
+    except OSError as error:
+        raise MissingError(
+            f"The library that traces cannot be written to {folder}: {error.strerror or error}.",
+            todo="Name a folder of yours in the environment variable XDG_CACHE_HOME.",
+        ) from error
     return library
+
+
+def require_platform(system: str = sys.platform, c_library: str = platform.libc_ver()[0]) -> None:
+    """Check that the library can get between on this system.
+
+    Raises:
+        MissingError: it cannot.
+    """
+    if system != "linux" or c_library != "glibc":
+        raise MissingError(
+            "Tracing works on Linux with the GNU C library only.",
+            f"This is {system} with {c_library or 'another C library'}; the library that traces is "
+            "loaded by LD_PRELOAD and answers dlsym in place of the GNU C library.",
+        )
+
+
+def environment(library: Path, folder: Path, given: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which programs load the library and write their counts to `folder`.
+
+    What is preloaded already stays before it: a sanitizer insists on being the first.
+    """
+    others = given.get("LD_PRELOAD", "")
+    return {
+        **given,
+        "LD_PRELOAD": f"{others}:{library}" if others else str(library),
+        "PJRT_SCAFFOLD_TRACE_FOLDER": str(folder),
+    }

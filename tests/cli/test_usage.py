@@ -20,6 +20,7 @@ Usage: pjrt-scaffold [OPTIONS] COMMAND [ARGS]...
     pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
     pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
     pjrt-scaffold jax-tests mychip             JAX's own tests on a plugin
+    pjrt-scaffold trace run -- COMMAND         the calls between JAX and its plugins
     pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
 
   Results go to stdout, everything else to stderr.
@@ -36,6 +37,7 @@ Commands:
   new        Render a new plugin repository.
   registry   Look into the PJRT C API as data; import a new version.
   sync       Write the generated folders anew, or check them.
+  trace      Watch a framework talk to its plugins.
   update     Bring this repository to a newer template or API version.
 
   Exit status: 0 good, 1 findings, 2 wrong usage or something missing on this machine.
@@ -51,7 +53,16 @@ def test_version(run: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["new"], ["registry"], ["doctor"], ["registry", "import"], ["update"], ["sync"]]
+    "command",
+    [
+        ["new"],
+        ["registry"],
+        ["doctor"],
+        ["registry", "import"],
+        ["update"],
+        ["sync"],
+        ["trace", "run"],
+    ],
 )
 def test_every_command_has_help(command: list[str], run: Command) -> None:
     result = run(*command, "--help")
