@@ -79,6 +79,7 @@ example: env ## Render examples/generated_cpu_plugin anew
 docs: env ## Write the generated parts of docs/ anew
 	$(PY) -m tools.answers_table
 	$(PY) -m tools.jaxlibs_table
+	$(PY) -m tools.check_rules
 
 benchmark: env ## Measure the default plugin beside XLA's CPU plugin
 	$(PY) -m benchmarks.run

@@ -6,7 +6,7 @@ import json
 import re
 
 from tests.support.rendering import ROOT
-from tools import answers_table
+from tools import answers_table, check_rules
 
 ABI = json.loads((ROOT / "pjrt_scaffold" / "registry" / "abi.json").read_text(encoding="utf-8"))
 
@@ -14,6 +14,11 @@ ABI = json.loads((ROOT / "pjrt_scaffold" / "registry" / "abi.json").read_text(en
 def test_table_of_answers_is_current() -> None:
     old = answers_table.PAGE.read_text(encoding="utf-8")
     assert answers_table.page(old) == old, "run: make docs"
+
+
+def test_rules_of_check_are_current() -> None:
+    old = check_rules.PAGE.read_text(encoding="utf-8")
+    assert check_rules.page(old) == old, "run: make docs"
 
 
 def test_make_targets_in_the_docs_exist() -> None:

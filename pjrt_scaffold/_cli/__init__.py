@@ -8,6 +8,7 @@ import sys
 import click
 
 import pjrt_scaffold
+from pjrt_scaffold._cli.check import check
 from pjrt_scaffold._cli.compat import compat
 from pjrt_scaffold._cli.diff import diff
 from pjrt_scaffold._cli.doctor import doctor
@@ -59,6 +60,7 @@ def cli() -> None:
       pjrt-scaffold update --api latest          in a plugin's repository: follow the PJRT API
       pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
       pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
+      pjrt-scaffold check mychip-pjrt            whether a plugin keeps the rules of the C API
       pjrt-scaffold jax-tests mychip             JAX's own tests on a plugin
       pjrt-scaffold trace run -- COMMAND         the calls between JAX and its plugins
       pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
@@ -72,6 +74,7 @@ cli.add_command(update)
 cli.add_command(sync)
 cli.add_command(diff)
 cli.add_command(compat)
+cli.add_command(check)
 cli.add_command(jax_tests)
 cli.add_command(trace)
 cli.add_command(registry)

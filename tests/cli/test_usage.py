@@ -19,6 +19,7 @@ Usage: pjrt-scaffold [OPTIONS] COMMAND [ARGS]...
     pjrt-scaffold update --api latest          in a plugin's repository: follow the PJRT API
     pjrt-scaffold diff 0.112 0.117             what a new API version asks of a plugin
     pjrt-scaffold compat --plugin LIBRARY      which jaxlib releases can use a plugin
+    pjrt-scaffold check mychip-pjrt            whether a plugin keeps the rules of the C API
     pjrt-scaffold jax-tests mychip             JAX's own tests on a plugin
     pjrt-scaffold trace run -- COMMAND         the calls between JAX and its plugins
     pjrt-scaffold registry show PJRT_Client    what the PJRT C API says about a name
@@ -30,6 +31,7 @@ Options:
   -h, --help     Show this message and exit.
 
 Commands:
+  check      Check any plugin against rules of the PJRT C API.
   compat     Show which jaxlib releases speak which version, or fit a plugin.
   diff       Show what a new API version asks of a plugin.
   doctor     Show which tools are there and how to get those that are missing.
