@@ -24,7 +24,7 @@ def trace() -> None:
     "--summary",
     is_flag=True,
     expose_value=False,
-    help="Count and time the calls by function: the default, and all that there is.",
+    help="Count and time the calls by function, which is always done.",
 )
 @click.option(
     "-o",
@@ -33,16 +33,22 @@ def trace() -> None:
     help="Write the result there. [default: stderr]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
+@click.option(
+    "--log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write each call there as a line of JSON: arguments, duration, thread.",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
 def run(
     context: click.Context,
     output: Path | None,
     as_json: bool,
+    log: Path | None,
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND, and tell at its end which functions of which plugins it called, how often and
-    for how long.
+    for how long. With --log also each call with its arguments, its time and its thread.
 
     Neither the program nor the plugin is changed: a library that LD_PRELOAD puts before the others
     answers in place of the plugin. It needs a C compiler the first time. stdin, stdout and stderr
@@ -51,6 +57,7 @@ def run(
     \b
     Examples:
       pjrt-scaffold trace run -- python train.py
+      pjrt-scaffold trace run --log calls.jsonl -- python train.py
       pjrt-scaffold trace run --json -o calls.json -- python -m pytest tests
     """
     from pjrt_scaffold.registry import load
@@ -58,9 +65,10 @@ def run(
     from pjrt_scaffold.trace.run import run as traced
 
     terminal: Terminal = context.obj
-    if output is not None and not output.absolute().parent.is_dir():
-        raise UsageError(f"{output} cannot be written: there is no folder {output.parent}.")
-    outcome = traced(command, load())
+    for file in filter(None, (output, log)):
+        if not file.absolute().parent.is_dir():
+            raise UsageError(f"{file} cannot be written: there is no folder {file.parent}.")
+    outcome = traced(command, load(), log)
     if not outcome.records:
         terminal.error(_no_plugin(command, outcome.status))
         context.exit(outcome.status or ExitStatus.USAGE)

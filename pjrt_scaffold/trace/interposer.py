@@ -17,6 +17,7 @@ import jinja2
 
 from pjrt_scaffold.errors import MissingError
 from pjrt_scaffold.registry.model import Registry
+from pjrt_scaffold.trace.arguments import arguments
 
 VERSION = 1  # of the records that the library writes
 PLUGINS = 8  # as many in one process are traced
@@ -29,13 +30,23 @@ FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", *WARNINGS
 
 def source(registry: Registry) -> str:
     """The C text: one thunk for each slot of the newest API, of the return type that it has."""
-    functions = registry.at(registry.minors[-1]).functions
-    template = (Path(__file__).parent / "interpose.c.jinja").read_text(encoding="utf-8")
+    api = registry.at(registry.minors[-1])
+    members = arguments(api)
+    used = {member.enum for each in members for member in each}
     environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=True
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        keep_trailing_newline=True,
     )
-    return environment.from_string(template).render(
-        returns=[f.returns for f in functions], version=VERSION, plugins=PLUGINS, path=PATH
+    return environment.get_template("interpose.c.jinja").render(
+        returns=[function.returns for function in api.functions],
+        names=[function.name for function in api.functions],
+        arguments=members,
+        enums=[enum for name, enum in api.enums.items() if name in used],
+        version=VERSION,
+        plugins=PLUGINS,
+        path=PATH,
     )
 
 
@@ -103,9 +114,12 @@ def require_platform(system: str = sys.platform, c_library: str = platform.libc_
         )
 
 
-def environment(library: Path, folder: Path, given: Mapping[str, str]) -> dict[str, str]:
+def environment(
+    library: Path, folder: Path, given: Mapping[str, str], log: Path | None = None
+) -> dict[str, str]:
     """The environment in which programs load the library and write their counts to `folder`.
 
+    With `log`, each call becomes a line of JSON at the end of that file.
     What is preloaded already stays before it: a sanitizer insists on being the first.
     """
     others = given.get("LD_PRELOAD", "")
@@ -113,4 +127,5 @@ def environment(library: Path, folder: Path, given: Mapping[str, str]) -> dict[s
         **given,
         "LD_PRELOAD": f"{others}:{library}" if others else str(library),
         "PJRT_SCAFFOLD_TRACE_FOLDER": str(folder),
+        **({"PJRT_SCAFFOLD_TRACE_LOG": str(log.absolute())} if log else {}),
     }

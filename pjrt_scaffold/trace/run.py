@@ -27,11 +27,13 @@ class Outcome:
     records: tuple[counts.Record, ...]
 
 
-def run(command: Sequence[str], registry: Registry) -> Outcome:
+def run(command: Sequence[str], registry: Registry, log: Path | None = None) -> Outcome:
     """Run the command to its end; it has this process's input and output.
 
+    With `log`, each call becomes a line of JSON in that file, which is begun anew.
+
     Raises:
-        UsageError: there is no such command.
+        UsageError: there is no such command, or the log cannot be written.
         MissingError: nothing can be traced on this machine, or there is no compiler.
     """
     interposer.require_platform()
@@ -43,9 +45,18 @@ def run(command: Sequence[str], registry: Registry) -> Outcome:
     library = interposer.build(registry, interposer.cache())
     with tempfile.TemporaryDirectory(prefix="pjrt-trace-") as scratch:
         folder = Path(scratch)
-        environment = interposer.environment(_nameable(library, folder), folder, os.environ)
+        environment = interposer.environment(_nameable(library, folder), folder, os.environ, log)
+        if log is not None:
+            _begin(log)
         status = _wait(command, environment)
         return Outcome(status, counts.read_all(folder, registry))
+
+
+def _begin(log: Path) -> None:
+    try:
+        log.write_bytes(b"")
+    except OSError as error:
+        raise UsageError(f"{log} cannot be written: {error.strerror or error}.") from error
 
 
 def _nameable(library: Path, folder: Path) -> Path:

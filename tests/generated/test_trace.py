@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_jax_is_traced_and_computes_the_same(wheel: Path, tmp_path: Path) -> Non
     )
     calls = tmp_path / "calls.json"
     run = [sys.executable, "-m", "pjrt_scaffold", "trace", "run"]
-    trace: list[str | Path] = [*run, "--json", "-o", calls, "--"]
+    trace: list[str | Path] = [*run, "--json", "-o", calls, "--log", tmp_path / "log", "--"]
     traced = subprocess.run(
         [*trace, *program], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
     )
@@ -51,5 +52,12 @@ def test_jax_is_traced_and_computes_the_same(wheel: Path, tmp_path: Path) -> Non
         assert counts[name]["calls"] > 0, name
         assert counts[name]["nanoseconds"] > 0, name
     assert all(function["unfinished"] == 0 for function in counts.values())
+    log = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert Counter(call["function"] for call in log) == {
+        name: function["calls"] for name, function in counts.items()
+    }
+    names = [call["args"] for call in log if call["function"] == "PJRT_Client_PlatformName"]
+    assert {args["platform_name"] for args in names} == {"mychip"}
+    assert any("cannot allocate" in call["error"] for call in log if "error" in call)
     failed = {name for name, function in counts.items() if function["failed"]}
     assert failed == {"PJRT_LoadedExecutable_Execute"}  # what does not fit into the memory

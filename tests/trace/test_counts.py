@@ -120,9 +120,11 @@ def test_programs_with_a_sanitizer(
 ) -> None:
     """A sanitizer asks for symbols before anything of the process works, C library included."""
     monkeypatch.setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0")
+    monkeypatch.setenv("PJRT_SCAFFOLD_TRACE_LOG", str(traced.folder / "log"))
     traced.client = c(CLIENT, "client", f"-fsanitize={sanitizer}")
     (record,) = traced(plugin(), "2x1", "threads")
     assert calls(record) == {NAMES[2]: 4001}
+    assert (traced.folder / "log").read_bytes().count(b"\n") == 4001
 
 
 def test_a_counted_call_is_cheap(client: Path, plugin: Plugin, traced: Traced) -> None:

@@ -59,6 +59,26 @@ def test_json_in_a_file(run: Run, client: Path, plugin: Plugin, tmp_path: Path) 
     assert function == {"name": NAMES[2], "calls": 3, "failed": 0, "unfinished": 0}
 
 
+def test_log(run: Run, client: Path, plugin: Plugin, tmp_path: Path) -> None:
+    """The log of an earlier run is replaced, and the counts are told beside it."""
+    (tmp_path / "log").write_text("old")
+    done = run("--log", "log", "--", client, plugin(), "2x3", "threads")
+    assert (done.returncode, NAMES[2] in done.stderr) == (0, True)
+    calls = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert len(calls) == 3 + 4000
+    assert {call["function"] for call in calls} == {NAMES[2]}
+    assert len({call["thread"] for call in calls}) == 5
+
+
+def test_log_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    done = run("--log", ".", "touch", "ran")
+    assert done.returncode == 2
+    done = run("--log", "/proc/log", "touch", "ran")
+    assert done.returncode == 2
+    assert done.stderr.startswith("pjrt-scaffold: /proc/log cannot be written: ")
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "status"), [(["exit7"], 7), (["4x1"], 128 + signal.SIGKILL)], ids=["exit", "signal"]
 )
