@@ -71,6 +71,7 @@ def _wait(pid: int, seconds: float) -> int | None:
             time.sleep(_GLANCE)
     except BaseException:
         os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
         raise
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)

@@ -65,8 +65,9 @@ def run(
     done: dict[str, _Child] = {}
 
     with ExitStack() as stack:
-        own = children or stack.enter_context(Children())
         pool = stack.enter_context(ThreadPoolExecutor(settings.jobs))
+        # Ended before the pool, whose threads wait for their answers.
+        own = children or stack.enter_context(Children())
 
         def judge(rule: Rule) -> _Child:
             return _missing(rule, done) or own.run(library, rule, settings.seconds)
@@ -114,15 +115,17 @@ class Children:
         """None yet: a process is started when it is needed."""
         self._idle: SimpleQueue[subprocess.Popen[str]] = SimpleQueue()
         self._all: list[subprocess.Popen[str]] = []
+        self._ended = False
 
     def __enter__(self) -> Children:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._ended = True
         for process in self._all:
             process.terminate()
         for process in self._all:
-            process.communicate()
+            process.wait()
 
     def run(self, library: Path, rule: Rule, seconds: float) -> _Child:
         """Run the check of a rule."""
@@ -139,6 +142,8 @@ class Children:
 
     def _ask(self, task: str) -> int | None:
         """What a process that is idle answers."""
+        if self._ended:
+            raise MissingError("The checks were ended.")
         try:
             process = self._idle.get_nowait()
         except Empty:

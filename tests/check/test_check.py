@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,28 @@ def test_people_read_a_table(plugin: Path, tmp_path: Path) -> None:
         "What a rule is for and how to mend: pjrt-scaffold check --explain PJ412\n"
     )
     assert run.err == "PJ412 fail\nPJ414 not applicable\n"
+
+
+def test_a_signal_ends_all_of_it(plugin: Path, tmp_path: Path) -> None:
+    library = broken(plugin, "PJ403-hang", tmp_path)
+    command = [sys.executable, "-m", "pjrt_scaffold", "check", str(library), "--only", "PJ403"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while not hanging(library):
+            assert process.poll() is None
+        process.terminate()
+        assert process.stderr.read() == "pjrt-scaffold: Interrupted.\n"
+    assert process.returncode == 2
+    assert hanging(library) == ""
+
+
+def hanging(library: Path) -> str:
+    """The process that has loaded the library, if there is one."""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with suppress(OSError):
+            if str(library) in maps.read_text(errors="replace"):
+                return maps.parent.name
+    return ""
 
 
 def test_list_and_skip() -> None:
